@@ -1,0 +1,28 @@
+//! How the PEs of a job find each other. Implementations stand in the crate `boot`.
+use crate::job::JobPage;
+use std::fmt::Debug;
+use std::os::fd::BorrowedFd;
+
+/// Six methods are all that the engine needs before it has a heap.
+pub trait Bootstrap: Debug + Send + Sync {
+    /// This PE's number and the number of PEs.
+    fn place(&self) -> (usize, usize);
+
+    /// The memory that the PEs of this node share, and its job page. The file holds the job page at its
+    /// beginning and grows as the engine lays it out.
+    fn node_memory(&self) -> (BorrowedFd<'_>, &JobPage);
+
+    /// Gathers `mine` (at most [`crate::job::BLOB`] bytes, the same length on every PE) from all PEs, in
+    /// their order, without padding. Collective.
+    fn allgather(&self, mine: &[u8]) -> Vec<Vec<u8>>;
+
+    /// Waits for all PEs. Collective.
+    fn barrier(&self);
+
+    /// Tells the launcher, if there is one, that this PE has joined or has finalized.
+    fn report(&self, state: crate::job::PeState);
+
+    /// Ends the whole job with exit code `code`, as `message` explains (one line, already printed by the
+    /// caller if `message` is empty). Does not return.
+    fn abort(&self, code: i32, message: &str) -> !;
+}

@@ -1,0 +1,114 @@
+//! What can go wrong, with the argument, its value, and what to do about it.
+//!
+//! An error does not know under which name the call was made: the skin that made it puts
+//! `PE k: name: ` in front.
+
+/// Calls, as wait records and reports of disagreement name them. Numbers are never reused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+#[allow(missing_docs, reason = "each is the call of its name")]
+pub enum Call {
+    None = 0,
+    Init = 1,
+    Finalize = 2,
+    Malloc = 3,
+    Calloc = 4,
+    Align = 5,
+    Realloc = 6,
+    Free = 7,
+    BarrierAll = 8,
+    Barrier = 9,
+    SyncAll = 10,
+    TeamSync = 11,
+    Broadcast = 12,
+    Fcollect = 13,
+    Alltoall = 14,
+    Reduce = 15,
+    TeamSplit = 16,
+    TeamDestroy = 17,
+    WaitUntil = 18,
+    WaitUntilAll = 19,
+    WaitUntilAny = 20,
+    WaitUntilSome = 21,
+    SignalWaitUntil = 22,
+    SetLock = 23,
+    Quiet = 24,
+}
+
+impl Call {
+    const NAMES: [&'static str; 25] = [
+        "nothing", "init", "finalize", "malloc", "calloc", "align", "realloc", "free", "barrier_all",
+        "barrier", "sync_all", "team_sync", "broadcast", "fcollect", "alltoall", "reduce", "team_split",
+        "team_destroy", "wait_until", "wait_until_all", "wait_until_any", "wait_until_some",
+        "signal_wait_until", "set_lock", "quiet",
+    ];
+
+    /// The call's name without a family prefix, from its number.
+    pub fn name(number: u32) -> &'static str {
+        Self::NAMES.get(number as usize).copied().unwrap_or("an unknown call")
+    }
+}
+
+/// An error of the engine. [`Error::code`] is the number that C functions with a status return.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say what the fields are")]
+pub enum Error {
+    #[error("pe = {pe}: there is no such PE; {of} has PEs 0 to {}", n - 1)]
+    BadPe { pe: i32, n: usize, of: &'static str },
+    #[error(
+        "{arg} = {addr:#x} ({len} bytes): not in symmetric memory; pass the address of this PE's own copy of \
+         an object from malloc{statics}{hint}"
+    )]
+    NotSymmetric { arg: &'static str, addr: usize, len: usize, statics: &'static str, hint: &'static str },
+    #[error("{arg} is NULL")]
+    Null { arg: &'static str },
+    #[error("{arg} = {value}: {why}")]
+    BadValue { arg: &'static str, value: i64, why: &'static str },
+    #[error("{arg} = {addr:#x}: not aligned to {align} bytes, which this operation needs")]
+    Misaligned { arg: &'static str, addr: usize, align: usize },
+    #[error("team = {handle}: {why}")]
+    BadTeam { handle: i32, why: &'static str },
+    #[error("ctx: {why}")]
+    BadContext { why: &'static str },
+    #[error(
+        "the symmetric heap of {total} bytes has no room for {request} bytes: {used} bytes are in use, the \
+         largest free block has {largest}; set DUSHMEM_SYMMETRIC_SIZE to {suggest} or more"
+    )]
+    OutOfMemory { request: usize, total: usize, used: usize, largest: usize, suggest: String },
+    #[error("ptr = {addr:#x}: {why}")]
+    BadFree { addr: usize, why: &'static str },
+    #[error("PEs disagree: {0}")]
+    Disagreement(String),
+    #[error("{what}: all {limit} are in use; set {variable} to a larger number")]
+    Exhausted { what: &'static str, limit: usize, variable: &'static str },
+    #[error("{variable}={value}: {why}")]
+    BadEnvironment { variable: String, value: String, why: String },
+    #[error("not initialised: call init first")]
+    NotInitialised,
+    #[error("{0}")]
+    Bootstrap(String),
+    #[error("{what} failed: {why}")]
+    System { what: String, why: String },
+    #[error("{0}")]
+    Device(String),
+    #[error("{0}")]
+    NotSupported(String),
+}
+
+impl Error {
+    /// The status that C functions return: NVSHMEM's numbers where it has one for the case.
+    pub fn code(&self) -> i32 {
+        match self {
+            Error::OutOfMemory { .. } => 2,
+            Error::NotSupported(_) => 3,
+            Error::NotSymmetric { .. } | Error::Disagreement(_) => 4,
+            Error::System { .. } | Error::Bootstrap(_) | Error::Device(_) => 7,
+            Error::Exhausted { .. } => 100,
+            Error::NotInitialised => 101,
+            _ => 1,
+        }
+    }
+}
+
+/// Result of the engine's calls.
+pub type Result<T> = core::result::Result<T, Error>;

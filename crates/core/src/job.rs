@@ -1,0 +1,238 @@
+//! The first part of a node's memory: what the PEs of a job tell each other before anything else exists,
+//! and what the launcher reads about them.
+//!
+//! [`JobPage`] is a header and a [`PeCard`] for each PE at the beginning of the memfd. All-zero bytes are
+//! the initial state, so whoever creates the memfd only has to size it.
+use crate::atomics::{AtomicU32, AtomicU64, Ordering};
+use crate::sync::{Agreement, SyncLine};
+use crate::wait::SpinPolicy;
+use dushmem_os::memory::{self, HUGE, Mapping};
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::sync::Mutex;
+
+/// Bytes that one PE contributes to one exchange.
+pub const BLOB: usize = 256;
+/// Waits that one PE can have noted at the same time; further ones go unnoted.
+pub const WAIT_SLOTS: usize = 8;
+
+/// What a waiting thread waits for. Zero means unknown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WaitRecord {
+    /// Number of the call ([`crate::error::Call`]), 0 for none.
+    pub call: u32,
+    /// Team handle, or -1.
+    pub team: i32,
+    /// World PE whose arrival or write is missing, or -1 for any.
+    pub awaited: i32,
+    /// Address of the word waited for, in the waiter's address space.
+    pub address: u64,
+    /// Size or value that the call was made with: shown where members disagree.
+    pub detail: u64,
+}
+
+/// A [`WaitRecord`] in shared memory, with the time since when.
+#[repr(C)]
+#[derive(Debug)]
+pub struct WaitSlot {
+    /// Nanoseconds of the monotonic clock; 0: not waiting.
+    since: AtomicU64,
+    call_team: AtomicU64,
+    awaited: AtomicU64,
+    address: AtomicU64,
+    detail: AtomicU64,
+}
+
+/// Clears the slot again when dropped.
+#[derive(Debug)]
+pub struct Noted<'a>(&'a WaitSlot);
+
+impl WaitSlot {
+    /// Notes a wait that begins now.
+    pub fn note(&self, record: &WaitRecord) -> Noted<'_> {
+        self.call_team.store(u64::from(record.call) << 32 | u64::from(record.team as u32), Ordering::Relaxed);
+        self.awaited.store(record.awaited as u32 as u64, Ordering::Relaxed);
+        self.address.store(record.address, Ordering::Relaxed);
+        self.detail.store(record.detail, Ordering::Relaxed);
+        self.since.store(dushmem_os::clock::monotonic_ns(), Ordering::Release);
+        Noted(self)
+    }
+
+    /// The wait noted here, and since when.
+    pub fn read(&self) -> Option<(WaitRecord, u64)> {
+        let since = self.since.load(Ordering::Acquire);
+        let call_team = self.call_team.load(Ordering::Relaxed);
+        (since != 0).then(|| {
+            let record = WaitRecord {
+                call: (call_team >> 32) as u32,
+                team: call_team as u32 as i32,
+                awaited: self.awaited.load(Ordering::Relaxed) as u32 as i32,
+                address: self.address.load(Ordering::Relaxed),
+                detail: self.detail.load(Ordering::Relaxed),
+            };
+            (record, since)
+        })
+    }
+}
+
+impl Drop for Noted<'_> {
+    fn drop(&mut self) {
+        self.0.since.store(0, Ordering::Release);
+    }
+}
+
+/// How far a PE has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum PeState {
+    /// Has not called init.
+    Started = 0,
+    /// Between init and finalize.
+    Joined = 1,
+    /// Has finalized as often as it has initialised.
+    Finalized = 2,
+}
+
+/// One PE's part of the job page.
+#[repr(C, align(64))]
+#[derive(Debug)]
+pub struct PeCard {
+    state: AtomicU32,
+    pid: AtomicU32,
+    /// The last call with a tag, for the report of a disagreement: call, detail, sequence.
+    said: [AtomicU64; 2],
+    waits: [WaitSlot; WAIT_SLOTS],
+    blob: [AtomicU64; 2 * BLOB / 8],
+}
+
+impl PeCard {
+    /// How far the PE has come.
+    pub fn state(&self) -> PeState {
+        match self.state.load(Ordering::Acquire) {
+            0 => PeState::Started,
+            1 => PeState::Joined,
+            _ => PeState::Finalized,
+        }
+    }
+
+    /// Process id of the PE itself, which is not the launcher's child where a shell stands between;
+    /// 0 before init.
+    pub fn pid(&self) -> u32 {
+        self.pid.load(Ordering::Relaxed)
+    }
+
+    /// The PE's wait slots.
+    pub fn waits(&self) -> &[WaitSlot; WAIT_SLOTS] {
+        &self.waits
+    }
+
+    /// Remembers the collective call that this PE is in.
+    #[inline]
+    pub fn say(&self, call: u32, detail: u64) {
+        self.said[0].store(u64::from(call), Ordering::Relaxed);
+        self.said[1].store(detail, Ordering::Relaxed);
+    }
+
+    /// The collective call that this PE was in last: number and detail.
+    pub fn said(&self) -> (u32, u64) {
+        (self.said[0].load(Ordering::Relaxed) as u32, self.said[1].load(Ordering::Relaxed))
+    }
+}
+
+#[repr(C, align(64))]
+#[derive(Debug)]
+struct Header {
+    abi: AtomicU32,
+    _rest: [u32; 15],
+    sync: SyncLine,
+}
+
+/// The job page, mapped by a PE or by the launcher.
+#[derive(Debug)]
+pub struct JobPage {
+    map: Mapping,
+    pes: usize,
+    /// Exchanges made by this PE (two blobs in turn), and synchronisations.
+    turn: Mutex<u32>,
+}
+
+/// Version of everything that PEs share by layout: job page, internals.
+pub const SHARED_ABI: u32 = 1;
+
+impl JobPage {
+    /// Bytes at the beginning of the node's memory that the job page takes: a multiple of a huge page.
+    pub fn reserved(pes: usize) -> usize {
+        (size_of::<Header>() + pes * size_of::<PeCard>()).next_multiple_of(HUGE)
+    }
+
+    /// Maps the job page of `fd`, whose file has at least [`JobPage::reserved`] bytes.
+    pub fn map(fd: BorrowedFd<'_>, pes: usize) -> io::Result<JobPage> {
+        let len = (size_of::<Header>() + pes * size_of::<PeCard>()).next_multiple_of(memory::page());
+        let map = Mapping::shared(fd, 0, len)?;
+        Ok(JobPage { map, pes, turn: Mutex::new(0) })
+    }
+
+    /// Number of PEs.
+    pub fn pes(&self) -> usize {
+        self.pes
+    }
+
+    /// Card of a PE.
+    pub fn card(&self, pe: usize) -> &PeCard {
+        assert!(pe < self.pes);
+        // SAFETY: the mapping holds a header and `pes` cards, of atomics for which any bytes are valid.
+        unsafe { &*self.map.base().add(size_of::<Header>()).cast::<PeCard>().add(pe) }
+    }
+
+    fn header(&self) -> &Header {
+        // SAFETY: as in `card`.
+        unsafe { &*self.map.base().cast::<Header>() }
+    }
+
+    /// Sets how far PE `pe`, the calling process, has come.
+    pub fn set_state(&self, pe: usize, state: PeState) {
+        self.card(pe).pid.store(dushmem_os::fault::pid(), Ordering::Relaxed);
+        self.card(pe).state.store(state as u32, Ordering::Release);
+    }
+
+    /// Waits until all PEs have called this as often as PE `me` has.
+    pub fn barrier(&self, me: usize, policy: &SpinPolicy) {
+        let _ = self.exchange(me, policy, &[]);
+    }
+
+    /// Gathers one blob of at most [`BLOB`] bytes from each PE, in the order of the PEs.
+    pub fn exchange(&self, me: usize, policy: &SpinPolicy, mine: &[u8]) -> Vec<[u8; BLOB]> {
+        assert!(mine.len() <= BLOB, "a blob of {} bytes", mine.len());
+        // Every use of the page by one PE is serialised; the guard also counts the epochs.
+        let mut turn = self.turn.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if *turn == 0 {
+            *turn = self.header().sync.released_epoch();
+        }
+        *turn = turn.wrapping_add(1);
+        let half = (*turn as usize % 2) * (BLOB / 8);
+        let mut padded = [0u8; BLOB];
+        padded[..mine.len()].copy_from_slice(mine);
+        if !mine.is_empty() {
+            for (word, bytes) in self.card(me).blob[half..].iter().zip(padded.chunks_exact(8)) {
+                word.store(u64::from_ne_bytes(bytes.try_into().unwrap_or_default()), Ordering::Relaxed);
+            }
+        }
+        let sync = &self.header().sync;
+        sync.arrive(self.pes as u32, *turn, 0);
+        let slot = &self.card(me).waits[0];
+        let record = || WaitRecord { call: 1, team: 0, awaited: -1, ..WaitRecord::default() };
+        let agreed = sync.wait(*turn, policy, Some(slot), record);
+        debug_assert_eq!(agreed, Agreement::Same);
+        if mine.is_empty() {
+            return Vec::new();
+        }
+        let read = |pe: usize| {
+            let mut blob = [0u8; BLOB];
+            for (bytes, word) in blob.chunks_exact_mut(8).zip(&self.card(pe).blob[half..]) {
+                bytes.copy_from_slice(&word.load(Ordering::Relaxed).to_ne_bytes());
+            }
+            blob
+        };
+        (0..self.pes).map(read).collect()
+    }
+}

@@ -1,0 +1,19 @@
+//! System calls, and nothing else: every `unsafe` call into the kernel or the C library that dushmem
+//! makes stands in this crate. It knows no PE, no heap and no team.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`memory`] | memfd, mappings, huge pages, hole punching |
+//! | [`futex`] | sleeping on a word that processes share, and waking |
+//! | [`cpu`] | how many CPUs this process may use; binding; yielding |
+//! | [`clock`] | a monotonic clock, and the time-stamp counter |
+//! | [`fault`] | fork handlers, and what tells a process that it is a forked child |
+//! | [`image`] | the writable segments of the running executable |
+#![deny(unsafe_op_in_unsafe_fn)]
+
+pub mod clock;
+pub mod cpu;
+pub mod fault;
+pub mod futex;
+pub mod image;
+pub mod memory;
