@@ -1,2 +1,2 @@
-//! cli
+//! pe
 fn main() {}

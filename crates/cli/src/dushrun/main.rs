@@ -1,0 +1,2 @@
+//! dushrun
+fn main() {}
