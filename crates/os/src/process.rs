@@ -5,6 +5,11 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::ptr;
 
+/// Error number of `execve` for a script without a line that names its interpreter.
+pub const NO_INTERPRETER: i32 = libc::ENOEXEC;
+/// Error number of calls that open files, where the process may not open more.
+pub const TOO_MANY_FILES: i32 = libc::EMFILE;
+
 /// A set of CPUs.
 #[derive(Clone, Copy)]
 pub struct CpuSet(libc::cpu_set_t);

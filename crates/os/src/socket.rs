@@ -76,6 +76,12 @@ pub fn writable(fd: impl AsFd) -> bool {
     poll(&mut fds, Some(Duration::ZERO)) > 0
 }
 
+/// Whether something can be read, or an event has come, now.
+pub fn readable(fd: impl AsFd) -> bool {
+    let mut fds = [PollFd::new(&fd, PollFlags::IN)];
+    poll(&mut fds, Some(Duration::ZERO)) > 0
+}
+
 /// Whether the other side of a socket or pipe is gone.
 pub fn hung_up(fd: impl AsFd) -> bool {
     let mut fds = [PollFd::new(&fd, PollFlags::empty())];
