@@ -9,6 +9,9 @@
 //! | [`clock`] | a monotonic clock, and the time-stamp counter |
 //! | [`fault`] | fork handlers, and what tells a process that it is a forked child |
 //! | [`image`] | the writable segments of the running executable |
+//! | [`process`] | starting processes, reaping them, ending with the launcher |
+//! | [`signal`] | names, sending, receiving through a descriptor |
+//! | [`socket`] | control sockets, pipes, polling |
 #![deny(unsafe_op_in_unsafe_fn)]
 
 pub mod clock;
@@ -17,3 +20,6 @@ pub mod fault;
 pub mod futex;
 pub mod image;
 pub mod memory;
+pub mod process;
+pub mod signal;
+pub mod socket;
