@@ -10,6 +10,9 @@
 //! | [`fault`] | fork handlers, and what tells a process that it is a forked child |
 //! | [`machine`] | how much memory there is; which addresses belong to loaded objects |
 //! | [`image`] | the writable segments of the running executable |
+//! | [`process`] | starting processes, reaping them, ending with the launcher |
+//! | [`signal`] | names, sending, receiving through a descriptor |
+//! | [`socket`] | control sockets, pipes, polling |
 #![deny(unsafe_op_in_unsafe_fn)]
 
 pub mod clock;
@@ -19,3 +22,6 @@ pub mod futex;
 pub mod image;
 pub mod machine;
 pub mod memory;
+pub mod process;
+pub mod signal;
+pub mod socket;

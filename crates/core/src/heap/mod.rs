@@ -1,0 +1,3 @@
+//! The symmetric heap: the allocator, and the collective calls that use it.
+pub mod alloc;
+pub mod ops;
