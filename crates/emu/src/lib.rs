@@ -12,6 +12,7 @@
 //! | [`event`] | points in a stream, with their time |
 //! | [`grid`] | launches: their limits, which OS thread runs which block |
 //! | [`block`] | the threads of one block as fibers on one OS thread |
+//! | [`on_stream`] | the emulator as a device of the engine: its operations in stream order |
 //! | [`closure`] | launches of Rust closures |
 //! | [`abi`] | the C functions that the headers call |
 #![deny(unsafe_op_in_unsafe_fn)]
@@ -25,4 +26,5 @@ pub mod event;
 pub mod grid;
 mod helpers;
 pub mod memory;
+pub mod on_stream;
 pub mod stream;

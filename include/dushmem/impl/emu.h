@@ -7,7 +7,7 @@
 #error "kernels on the CPU need C++17: compile with dushcc, which adds -std=c++17"
 #endif
 
-#define DUSHMEM_EMULATOR 1
+#define DUSHMEM_EMU 1
 
 /* What the device compilers make known without an include. <memory> uses a spelling of an attribute that
  * is a macro below, so it has to come first. */
