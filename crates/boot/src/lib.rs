@@ -1,1 +1,25 @@
-//! boot
+//! How the PEs of a job find each other.
+//!
+//! [`connect`] chooses: what `DUSHMEM_BOOTSTRAP` says, else the launcher that started the process, else a
+//! job of one PE. A process that another launcher started as one of many does not become one of many jobs
+//! of one PE each: it gets an error that names what was found.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`detect`] | the choice |
+//! | [`launch`] | the protocol between dushrun and its PEs |
+//! | [`launcher`], [`singleton`], [`threads`] | implementations of [`dushmem_core::bootstrap::Bootstrap`] |
+//! | [`error`] | what can go wrong |
+#![deny(unsafe_op_in_unsafe_fn)]
+
+pub mod detect;
+pub mod error;
+pub mod launch;
+pub mod launcher;
+mod node;
+pub mod singleton;
+pub mod threads;
+
+pub use detect::connect;
+pub use dushmem_core::{bootstrap, error::Call, job};
+pub use error::BootError;

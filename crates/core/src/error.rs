@@ -37,10 +37,31 @@ pub enum Call {
 
 impl Call {
     const NAMES: [&'static str; 25] = [
-        "nothing", "init", "finalize", "malloc", "calloc", "align", "realloc", "free", "barrier_all",
-        "barrier", "sync_all", "team_sync", "broadcast", "fcollect", "alltoall", "reduce", "team_split",
-        "team_destroy", "wait_until", "wait_until_all", "wait_until_any", "wait_until_some",
-        "signal_wait_until", "set_lock", "quiet",
+        "nothing",
+        "init",
+        "finalize",
+        "malloc",
+        "calloc",
+        "align",
+        "realloc",
+        "free",
+        "barrier_all",
+        "barrier",
+        "sync_all",
+        "team_sync",
+        "broadcast",
+        "fcollect",
+        "alltoall",
+        "reduce",
+        "team_split",
+        "team_destroy",
+        "wait_until",
+        "wait_until_all",
+        "wait_until_any",
+        "wait_until_some",
+        "signal_wait_until",
+        "set_lock",
+        "quiet",
     ];
 
     /// The call's name without a family prefix, from its number.

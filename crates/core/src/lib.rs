@@ -4,9 +4,29 @@
 //! written concurrently by other PEs, so it is only ever touched through raw pointers and atomics.
 #![deny(unsafe_op_in_unsafe_fn)]
 
+pub mod amo;
 pub mod atomics;
 pub mod bootstrap;
+pub mod coll;
+pub mod context;
+pub mod device;
+pub mod env;
 pub mod error;
+pub mod fastpath;
+#[path = "gen/env.rs"]
+mod gen_env;
+pub mod heap;
 pub mod job;
+pub mod lock;
+pub mod order;
+pub mod rma;
+pub mod signal;
+pub mod size;
+pub mod statics;
 pub mod sync;
+pub mod team;
+pub mod transport;
+pub mod until;
 pub mod wait;
+pub mod window;
+pub mod world;

@@ -94,13 +94,7 @@ impl SyncLine {
         slot: Option<&WaitSlot>,
         record: impl Fn() -> WaitRecord,
     ) -> Agreement {
-        wait_for(
-            policy,
-            slot,
-            record,
-            || self.is_released(epoch).then_some(()),
-            |_nap| self.sleep(epoch),
-        );
+        wait_for(policy, slot, record, || self.is_released(epoch).then_some(()), |_nap| self.sleep(epoch));
         match self.differ[epoch as usize % 2].load(Ordering::Relaxed) {
             0 => Agreement::Same,
             _ => Agreement::Differ,

@@ -91,6 +91,14 @@ pub fn in_fiber() -> bool {
     GIVE_WAY.get().is_some()
 }
 
+/// Lets another fiber or another thread run once.
+pub fn give_way() {
+    match GIVE_WAY.get() {
+        Some(hook) => drop(hook()),
+        None => dushmem_os::cpu::yield_now(),
+    }
+}
+
 /// Calls `ready` until it gives a value. `sleep` blocks for at most the given time or until woken.
 /// `slot` and `record` say what a hang report prints about this wait.
 #[inline]

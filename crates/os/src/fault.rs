@@ -25,7 +25,10 @@ impl Owner {
 /// Registers handlers that run before `fork` in the parent, then in the parent, and in the child.
 pub fn at_fork(prepare: extern "C" fn(), parent: extern "C" fn(), child: extern "C" fn()) -> bool {
     // SAFETY: the handlers are functions of this library, which is never unloaded.
-    unsafe { libc::pthread_atfork(Some(prepare_of(prepare)), Some(prepare_of(parent)), Some(prepare_of(child))) == 0 }
+    unsafe {
+        libc::pthread_atfork(Some(prepare_of(prepare)), Some(prepare_of(parent)), Some(prepare_of(child)))
+            == 0
+    }
 }
 
 fn prepare_of(f: extern "C" fn()) -> unsafe extern "C" fn() {

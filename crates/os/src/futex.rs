@@ -6,10 +6,8 @@ use std::time::Duration;
 /// Sleeps while `*word == expected`, at most for `timeout`. Returns for any reason (woken, changed,
 /// timed out, signal): the caller looks at its condition again.
 pub fn wait(word: &AtomicU32, expected: u32, timeout: Option<Duration>) {
-    let limit = timeout.map(|t| futex::Timespec {
-        tv_sec: t.as_secs() as i64,
-        tv_nsec: t.subsec_nanos() as i64,
-    });
+    let limit =
+        timeout.map(|t| futex::Timespec { tv_sec: t.as_secs() as i64, tv_nsec: t.subsec_nanos() as i64 });
     let _ = futex::wait(word, futex::Flags::empty(), expected, limit.as_ref());
 }
 

@@ -1,0 +1,41 @@
+//! What can go wrong before there is a job.
+use dushmem_core::error::Error;
+
+/// An error of start-up. Each names the variable, its value, and what to do.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say what the fields are")]
+pub enum BootError {
+    #[error("DUSHMEM_BOOTSTRAP={0}: there is no such bootstrap; use auto, launcher or singleton")]
+    UnknownBootstrap(String),
+    #[error(
+        "DUSHMEM_BOOTSTRAP=launcher, but DUSHMEM_LAUNCH is not set: start the program with dushrun, or set \
+         DUSHMEM_BOOTSTRAP=singleton to run it as one PE"
+    )]
+    NotLaunched,
+    #[error(
+        "DUSHMEM_LAUNCH={value}: {why}; start the program with dushrun, which sets this variable, or unset it \
+         to run as one PE"
+    )]
+    BadLaunch { value: String, why: String },
+    #[error(
+        "this process is one of {count} that {launcher} started ({variable}={value}), which dushmem cannot \
+         join: start the program with dushrun, or set DUSHMEM_BOOTSTRAP=singleton if each process is to be \
+         a job of one PE"
+    )]
+    ForeignLauncher { launcher: &'static str, variable: &'static str, value: String, count: String },
+    #[error(
+        "PE {pe} of this job is already process {pid}: only one process of those that inherit one \
+         DUSHMEM_LAUNCH can call init"
+    )]
+    Taken { pe: usize, pid: u32 },
+    #[error("npes = {0}: a job has 1 to {max} PEs", max = crate::launch::MAX_PES)]
+    BadCount(usize),
+    #[error("cannot {what}: {why}")]
+    System { what: &'static str, why: std::io::Error },
+}
+
+impl From<BootError> for Error {
+    fn from(error: BootError) -> Error {
+        Error::Bootstrap(error.to_string())
+    }
+}

@@ -1,0 +1,57 @@
+//! What all bootstraps of one node do alike.
+use crate::error::BootError;
+use dushmem_core::job::{JobPage, PeState};
+use dushmem_core::wait::SpinPolicy;
+use dushmem_os::memory;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+/// One PE's hold on the node's memory and its job page.
+#[derive(Debug)]
+pub(crate) struct Node {
+    memory: OwnedFd,
+    page: JobPage,
+    me: usize,
+    policy: SpinPolicy,
+}
+
+/// A memory file with an all-zero job page for `pes` PEs.
+pub(crate) fn new_memory(pes: usize) -> Result<OwnedFd, BootError> {
+    let system = |what| move |why| BootError::System { what, why };
+    let fd = memory::memfd("dushmem").map_err(system("create a memory file"))?;
+    memory::grow(&fd, JobPage::reserved(pes) as u64).map_err(system("size the memory file"))?;
+    Ok(fd)
+}
+
+impl Node {
+    pub(crate) fn new(memory: OwnedFd, me: usize, pes: usize) -> Result<Node, BootError> {
+        let page = JobPage::map(memory.as_fd(), pes)
+            .map_err(|why| BootError::System { what: "map the job page", why })?;
+        let policy = SpinPolicy::new(pes, dushmem_os::cpu::usable_cpus());
+        Ok(Node { memory, page, me, policy })
+    }
+
+    pub(crate) fn place(&self) -> (usize, usize) {
+        (self.me, self.page.pes())
+    }
+
+    pub(crate) fn memory(&self) -> (BorrowedFd<'_>, &JobPage) {
+        (self.memory.as_fd(), &self.page)
+    }
+
+    pub(crate) fn allgather(&self, mine: &[u8]) -> Vec<Vec<u8>> {
+        let all = self.page.exchange(self.me, &self.policy, mine);
+        // An exchange of nothing is a barrier, for which the page returns no blobs.
+        if all.is_empty() {
+            return vec![Vec::new(); self.page.pes()];
+        }
+        all.into_iter().map(|blob| blob[..mine.len()].to_vec()).collect()
+    }
+
+    pub(crate) fn barrier(&self) {
+        self.page.barrier(self.me, &self.policy);
+    }
+
+    pub(crate) fn set_state(&self, state: PeState) {
+        self.page.set_state(self.me, state);
+    }
+}

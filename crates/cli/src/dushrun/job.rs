@@ -1,0 +1,440 @@
+//! The life of a job: start, watch, end.
+use crate::error::{RunError, TIMED_OUT, system};
+use crate::{descendants, hang};
+use crate::output::Output;
+use crate::plan::{PePlan, Plan, Program};
+use dushmem_boot::job::{JobPage, PeState};
+use dushmem_boot::launch::{LaunchLine, MAX_PES, Message, VARIABLE};
+use dushmem_os::process::{self, Ended, FileLimit, Spawn, Spawner};
+use dushmem_os::signal::{self, Signals, number as sig};
+use dushmem_os::socket::{self, PollFd, PollFlags};
+use std::collections::HashMap;
+use std::ffi::{CStr, CString};
+use std::hash::{BuildHasher, Hasher};
+use std::io::{self, ErrorKind};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+/// A PE that waits this long while another one has left without finalize will wait for ever.
+const STUCK: Duration = Duration::from_secs(2);
+/// How often to look for such PEs.
+const LOOK: Duration = Duration::from_millis(200);
+/// Between SIGTERM and SIGKILL.
+const GRACE: Duration = Duration::from_millis(1500);
+
+/// A PE as dushrun sees it.
+#[derive(Debug)]
+struct Pe {
+    /// The process that was started.
+    pid: u32,
+    ended: Option<Ended>,
+    /// Ended before finalize, with exit code 0.
+    left: bool,
+    /// The process that called init, where that is a descendant of the one that was started.
+    inner: Option<(u32, OwnedFd)>,
+    /// When that process ended before finalize while the started one went on.
+    lost: Option<Instant>,
+}
+
+/// The job is being ended.
+#[derive(Debug)]
+struct Ending {
+    code: i32,
+    kill_at: Option<Instant>,
+}
+
+#[derive(Debug)]
+struct Job<'a> {
+    plan: &'a Plan,
+    page: JobPage,
+    pes: Vec<Pe>,
+    by_pid: HashMap<u32, usize>,
+    running: usize,
+    signals: Signals,
+    control: Option<OwnedFd>,
+    output: Output,
+    deadline: Option<Instant>,
+    ending: Option<Ending>,
+    /// Exit code of the first PE that finalized and then exited with another code than 0.
+    passed: i32,
+    /// The signal by which the user asked the job to end.
+    asked: Option<i32>,
+    /// The kernel ends the PEs when this closes.
+    _life: OwnedFd,
+}
+
+/// Runs the job; gives dushrun's exit code.
+pub fn run(plan: &Plan) -> Result<i32, RunError> {
+    let caught = [
+        sig::SIGCHLD, sig::SIGINT, sig::SIGTERM, sig::SIGHUP, sig::SIGQUIT, sig::SIGUSR1, sig::SIGUSR2,
+        sig::SIGTSTP, sig::SIGCONT,
+    ];
+    let total = plan.pes.len();
+    if total > MAX_PES {
+        return Err(RunError::Arguments(format!("-n: {total} PEs, where a job has at most {MAX_PES}")));
+    }
+    let signals = Signals::catch(&caught).map_err(system("receive signals"))?;
+    process::adopt_orphans();
+    let file_limit = if total > 100 { process::raise_file_limit() } else { None };
+    let (memory, page) = dushmem_boot::launcher::job_memory(total)?;
+    let (near, far) = socket::control_pair().map_err(system("make a control socket"))?;
+    let (life, _life) = socket::pipe().map_err(system("make a pipe"))?;
+    for fd in [&memory, &life] {
+        socket::inherit(fd).map_err(system("pass a descriptor on"))?;
+    }
+    let line = LaunchLine {
+        sock: far.as_raw_fd(),
+        mem: memory.as_raw_fd(),
+        life: life.as_raw_fd(),
+        pe: 0,
+        npes: total,
+        by: std::process::id(),
+        job: format!("{:016x}", std::hash::RandomState::new().build_hasher().finish()),
+    };
+    let mut job = Job {
+        plan,
+        page,
+        pes: Vec::with_capacity(total),
+        by_pid: HashMap::with_capacity(total),
+        running: 0,
+        signals,
+        control: Some(near),
+        output: Output::new(plan.prefix),
+        deadline: plan.limit.and_then(|limit| Instant::now().checked_add(limit)),
+        ending: None,
+        passed: 0,
+        asked: None,
+        _life,
+    };
+    let started = job.start(line, file_limit);
+    // PEs hold these from here on.
+    drop((far, memory, life));
+    if let Err(error) = started {
+        job.end(error.code(), Some(&format!("dushrun: {error}")));
+    }
+    job.watch();
+    Ok(job.code())
+}
+
+impl Job<'_> {
+    fn start(&mut self, mut line: LaunchLine, file_limit: Option<FileLimit>) -> Result<(), RunError> {
+        let null = socket::dev_null().map_err(system("open /dev/null"))?;
+        let mut spawner = Spawner::new();
+        for (pe, plan) in self.plan.pes.iter().enumerate() {
+            line.pe = pe;
+            let own = [
+                c_string(format!("{VARIABLE}={line}")),
+                c_string(format!("DUSHMEM_PE={pe}")),
+                c_string(format!("DUSHMEM_NPES={}", line.npes)),
+            ];
+            let env: Vec<&CStr> = plan.env.iter().chain(&own).map(CString::as_c_str).collect();
+            let pid = self.start_one(pe, plan, &env, &null, file_limit, &mut spawner)?;
+            self.by_pid.insert(pid, pe);
+            self.pes.push(Pe { pid, ended: None, left: false, inner: None, lost: None });
+            self.running += 1;
+            if pe % 16 == 15 {
+                // PEs that have started already may print a lot, or fail.
+                self.output.pump();
+            }
+        }
+        Ok(())
+    }
+
+    fn start_one(
+        &mut self,
+        pe: usize,
+        plan: &PePlan,
+        env: &[&CStr],
+        null: &OwnedFd,
+        file_limit: Option<FileLimit>,
+        spawner: &mut Spawner,
+    ) -> Result<u32, RunError> {
+        let [stdin, stdout, stderr] = socket::standard();
+        let pipes = match plan.direct {
+            true => None,
+            false => Some(self.output.connect(pe, plan.stdin).map_err(|why| start_error(pe, plan, why))?),
+        };
+        let [out, err] = match &pipes {
+            Some([out, err]) => [out.as_fd(), err.as_fd()],
+            None => [stdout, stderr],
+        };
+        let input = if plan.stdin { stdin } else { null.as_fd() };
+        let stdio = [input, out, err];
+        let Program { path, args } = &*plan.program;
+        let mask = self.signals.mask_before();
+        let spawn = Spawn { program: path, args, env, stdio, cpus: plan.cpus, mask, file_limit };
+        match spawner.start(&spawn) {
+            // A script without a first line that names its interpreter, as shells start it.
+            Err(why) if why.raw_os_error() == Some(process::NO_INTERPRETER) => {
+                let mut words = vec![c_string("sh".into()), path.clone()];
+                words.extend(args.iter().skip(1).cloned());
+                spawner.start(&Spawn { program: c"/bin/sh", args: &words, ..spawn })
+            }
+            other => other,
+        }
+        .map_err(|why| start_error(pe, plan, why))
+    }
+
+    /// Attends to the job until every PE has ended and everything is written.
+    fn watch(&mut self) {
+        while self.running > 0 {
+            self.wait();
+            let mut reaped = Vec::new();
+            while let Some((number, from_kernel)) = self.signals.next() {
+                self.on_signal(number, from_kernel, &mut reaped);
+            }
+            self.output.pump();
+            // After the reaping: what a PE said before it ended is heard before its end is judged.
+            self.listen();
+            for (pid, ended) in reaped {
+                self.judge(pid, ended);
+            }
+            self.check_times();
+        }
+        if self.ending.is_some() {
+            descendants::end_all();
+        }
+        let patience = self.ending.as_ref().map(|_| Instant::now() + STUCK);
+        while !self.output.finish() && patience.is_none_or(|limit| Instant::now() < limit) {
+            self.wait();
+            while let Some((number, _)) = self.signals.next() {
+                if matches!(number, sig::SIGINT | sig::SIGTERM | sig::SIGHUP | sig::SIGQUIT) {
+                    self.asked.get_or_insert(number);
+                    return;
+                }
+            }
+        }
+    }
+
+    fn wait(&self) {
+        let mut fds = Vec::with_capacity(2 * self.pes.len() + 4);
+        fds.push(PollFd::new(self.signals.fd(), PollFlags::IN));
+        fds.extend(self.control.iter().map(|fd| PollFd::new(fd, PollFlags::IN)));
+        let inner = self.pes.iter().filter(|pe| pe.lost.is_none() && pe.ended.is_none());
+        fds.extend(inner.filter_map(|pe| pe.inner.as_ref()).map(|(_, fd)| PollFd::new(fd, PollFlags::IN)));
+        self.output.waits(|fd, write| {
+            fds.push(PollFd::from_borrowed_fd(fd, if write { PollFlags::OUT } else { PollFlags::IN }));
+        });
+        let now = Instant::now();
+        let until = |at: Instant| at.saturating_duration_since(now);
+        let kill = self.ending.as_ref().and_then(|ending| ending.kill_at).map(until);
+        let limit = self.deadline.filter(|_| self.ending.is_none()).map(until);
+        let look = self.pes.iter().any(|pe| pe.left || pe.lost.is_some()) || self.running == 0;
+        let timeout = [kill, limit, look.then_some(LOOK)].into_iter().flatten().min();
+        socket::poll(&mut fds, timeout);
+    }
+
+    /// Ends the job with `code`; the line says why.
+    fn end(&mut self, code: i32, line: Option<&str>) {
+        if self.ending.is_some() {
+            return;
+        }
+        if let Some(line) = line {
+            self.output.pump();
+            self.output.say(line);
+        }
+        self.ending = Some(Ending { code, kill_at: Some(Instant::now() + GRACE) });
+        self.send(sig::SIGTERM);
+        // A stopped process would not notice.
+        self.send(sig::SIGCONT);
+    }
+
+    /// Sends a signal to every PE that runs.
+    fn send(&self, number: i32) {
+        for pe in self.pes.iter().filter(|pe| pe.ended.is_none()) {
+            signal::send(pe.pid, number);
+            if let (Some((inner, _)), None) = (&pe.inner, pe.lost) {
+                signal::send(*inner, number);
+            }
+        }
+    }
+
+    fn on_signal(&mut self, number: i32, from_kernel: bool, reaped: &mut Vec<(u32, Ended)>) {
+        match number {
+            sig::SIGCHLD => reaped.extend(std::iter::from_fn(process::reap)),
+            // The keyboard belongs to the debugger.
+            sig::SIGINT | sig::SIGQUIT | sig::SIGTSTP if from_kernel && self.plan.debugged_here => {}
+            sig::SIGTSTP => {
+                // A terminal has told the PEs already.
+                if !from_kernel {
+                    self.send(sig::SIGSTOP);
+                }
+                let before = Instant::now();
+                signal::stop_self();
+                self.deadline = self.deadline.map(|deadline| deadline + before.elapsed());
+            }
+            sig::SIGINT | sig::SIGTERM | sig::SIGHUP | sig::SIGQUIT => {
+                if self.asked.replace(number).is_some() {
+                    // The second time means it.
+                    let line = format!("dushrun: {} again: the job is killed", signal::name(number));
+                    self.end(128 + number, Some(&line));
+                    self.send(sig::SIGKILL);
+                } else if !from_kernel {
+                    self.send(number);
+                }
+            }
+            _ => self.send(number),
+        }
+    }
+
+    /// Takes the messages of PEs.
+    fn listen(&mut self) {
+        let mut buffer = [0; socket::MESSAGE];
+        while let Some((len, pid)) = self.control.as_ref().and_then(|fd| socket::receive(fd, &mut buffer)) {
+            match Message::decode(&buffer[..len]) {
+                Some(Message::Joined { pe }) if pid != 0 && self.pes.get(pe).is_some_and(|pe| pe.pid != pid) => {
+                    self.pes[pe].inner = process::watch(pid).ok().map(|fd| (pid, fd));
+                }
+                Some(Message::Abort { code, text, .. }) => {
+                    self.end(code & 0xff, (!text.is_empty()).then_some(&*text));
+                }
+                _ => {}
+            }
+        }
+        if self.control.as_ref().is_some_and(socket::hung_up) {
+            // Nobody is left who could say anything.
+            self.control = None;
+        }
+        for pe in &mut self.pes {
+            if let (Some((_, fd)), None) = (&pe.inner, pe.lost)
+                && socket::readable(fd)
+            {
+                pe.lost = Some(Instant::now());
+            }
+        }
+    }
+
+    /// Decides what the end of a process means.
+    fn judge(&mut self, pid: u32, ended: Ended) {
+        // Other processes are orphans of PEs.
+        let Some(pe) = self.by_pid.remove(&pid) else { return };
+        self.running -= 1;
+        self.pes[pe].ended = Some(ended);
+        if self.ending.is_some() {
+            return;
+        }
+        let state = self.page.card(pe).state();
+        match ended {
+            Ended::Exit(0) => self.pes[pe].left = state != PeState::Finalized && self.pes.len() > 1,
+            Ended::Exit(code) if state == PeState::Finalized => {
+                if self.passed == 0 {
+                    self.passed = code;
+                }
+            }
+            Ended::Exit(code) => {
+                let when = if state == PeState::Started { "without having called init" } else { "before finalize" };
+                let line = format!("dushrun: PE {pe} (pid {}) exited with code {code} {when}", self.shown_pid(pe));
+                self.end(code, Some(&line));
+            }
+            Ended::Signal { number, .. } if self.asked == Some(number) => {
+                let line = format!("dushrun: the job was ended by {}", signal::name(number));
+                self.end(128 + number, Some(&line));
+            }
+            Ended::Signal { number: sig::SIGPIPE, .. } if self.output.broken() => {
+                self.end(128 + sig::SIGPIPE, None);
+            }
+            Ended::Signal { number, core } => {
+                let hint = match number {
+                    _ if core => " (core dumped)",
+                    sig::SIGKILL => " from outside (the system does that when memory runs out)",
+                    _ => "",
+                };
+                let name = signal::name(number);
+                let line = format!("dushrun: PE {pe} (pid {}) was ended by {name}{hint}", self.shown_pid(pe));
+                self.end(128 + number, Some(&line));
+            }
+        }
+    }
+
+    /// Process id of the PE itself, which may stand behind a shell.
+    fn shown_pid(&self, pe: usize) -> u32 {
+        self.pes[pe].inner.as_ref().map_or(self.pes[pe].pid, |(inner, _)| *inner)
+    }
+
+    fn check_times(&mut self) {
+        let now = Instant::now();
+        if let Some(ending) = &mut self.ending {
+            if ending.kill_at.is_some_and(|at| now >= at) {
+                ending.kill_at = None;
+                self.send(sig::SIGKILL);
+                descendants::kill_orphans(&self.by_pid);
+            }
+            return;
+        }
+        if self.deadline.is_some_and(|deadline| now >= deadline) {
+            self.time_out();
+            return;
+        }
+        self.look_for_left_behind(now);
+    }
+
+    fn time_out(&mut self) {
+        let limit = self.plan.limit.unwrap_or_default().as_secs_f64();
+        self.output.pump();
+        self.output.say(&format!("dushrun: the time limit of {limit} s is reached"));
+        for pe in 0..self.pes.len() {
+            if self.pes[pe].ended.is_none() {
+                let pid = self.shown_pid(pe);
+                self.output.say(&format!("dushrun: PE {pe} (pid {pid}) {}", hang::whereabouts(&self.page, pe)));
+            }
+        }
+        self.end(TIMED_OUT, None);
+    }
+
+    /// Ends the job where a PE is gone without finalize and another one waits as if for it.
+    fn look_for_left_behind(&mut self, now: Instant) {
+        let lost = |pe: &usize| {
+            let Pe { lost, ended, .. } = &self.pes[*pe];
+            let over = lost.is_some_and(|at| now.duration_since(at) >= Duration::from_secs(1));
+            over && ended.is_none() && self.page.card(*pe).state() == PeState::Joined
+        };
+        if let Some(pe) = (0..self.pes.len()).find(lost) {
+            let (pid, outer) = (self.shown_pid(pe), self.pes[pe].pid);
+            let line = format!("dushrun: PE {pe} (pid {pid}) ended before finalize; pid {outer}, which started it, runs on");
+            self.end(1, Some(&line));
+            return;
+        }
+        let Some(gone) = self.pes.iter().position(|pe| pe.left) else { return };
+        let stuck = |pe: &usize| {
+            self.pes[*pe].ended.is_none() && hang::longest_wait(&self.page, *pe).is_some_and(|(_, time)| time >= STUCK)
+        };
+        if let Some(waiter) = (0..self.pes.len()).find(stuck) {
+            let how = match self.page.card(gone).state() {
+                PeState::Started => "without having called init",
+                _ => "without finalize",
+            };
+            let whereabouts = hang::whereabouts(&self.page, waiter);
+            let line = format!(
+                "dushrun: PE {gone} (pid {}) left {how} (exit code 0) while PE {waiter} {whereabouts}",
+                self.shown_pid(gone)
+            );
+            self.end(1, Some(&line));
+        }
+    }
+
+    fn code(&self) -> i32 {
+        self.ending.as_ref().map_or(self.passed, |ending| ending.code)
+    }
+}
+
+fn c_string(text: String) -> CString {
+    // Numbers and fixed words.
+    CString::new(text).unwrap_or_default()
+}
+
+fn start_error(pe: usize, plan: &PePlan, why: io::Error) -> RunError {
+    let program = plan.program.path.to_string_lossy().into_owned();
+    match why.kind() {
+        ErrorKind::PermissionDenied => RunError::NotExecutable { program, why },
+        // The file itself was found.
+        ErrorKind::NotFound => {
+            let why = io::Error::new(why.kind(), "its interpreter or dynamic loader is missing");
+            RunError::NotExecutable { program, why }
+        }
+        ErrorKind::WouldBlock => RunError::Start { pe, why, hint: "; raise the limit on processes (ulimit -u)" },
+        _ => {
+            let files = matches!(why.raw_os_error(), Some(process::TOO_MANY_FILES));
+            RunError::Start { pe, why, hint: if files { "; raise the limit on open files (ulimit -n)" } else { "" } }
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! What PEs print, line by line.
+//!
+//! Each PE writes to pipes of its own. Whole lines go on to dushrun's output, so that lines of different
+//! PEs never break each other. dushrun itself never waits for whoever reads its output: it has signals
+//! and a time limit to attend to.
+use dushmem_os::socket;
+use std::io::ErrorKind;
+use std::os::fd::{BorrowedFd, OwnedFd};
+
+/// A line longer than this is passed on in pieces.
+const LONGEST_LINE: usize = 1 << 20;
+/// Reading stops while this much waits to be written.
+const QUEUE: usize = 1 << 20;
+/// What a pipe that poll calls writable takes without waiting.
+const SAFE_WRITE: usize = 4096;
+
+/// dushrun's standard output or error.
+#[derive(Debug)]
+pub struct Sink {
+    fd: BorrowedFd<'static>,
+    queue: Vec<u8>,
+    written: usize,
+    may_block: bool,
+    broken: bool,
+    /// Who wrote last, if that was less than a line.
+    unfinished: Option<usize>,
+}
+
+impl Sink {
+    fn new(fd: BorrowedFd<'static>) -> Sink {
+        let may_block = socket::may_block(fd);
+        Sink { fd, queue: Vec::new(), written: 0, may_block, broken: false, unfinished: None }
+    }
+
+    /// Appends `bytes` of `writer`, on a new line if another one's line is unfinished.
+    fn push(&mut self, writer: usize, bytes: &[u8]) {
+        let Some(last) = bytes.last() else { return };
+        if self.broken {
+            return;
+        }
+        if self.unfinished.is_some_and(|other| other != writer) {
+            self.queue.push(b'\n');
+        }
+        self.queue.extend_from_slice(bytes);
+        self.unfinished = (*last != b'\n').then_some(writer);
+    }
+
+    /// Bytes that wait to be written.
+    fn pending(&self) -> &[u8] {
+        &self.queue[self.written..]
+    }
+
+    /// Writes what can be written now.
+    fn flush(&mut self) {
+        while self.written < self.queue.len() && (!self.may_block || socket::writable(self.fd)) {
+            let end = match self.may_block {
+                true => self.queue.len().min(self.written + SAFE_WRITE),
+                false => self.queue.len(),
+            };
+            match socket::write(self.fd, &self.queue[self.written..end]) {
+                Ok(count) => self.written += count,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(_) => {
+                    self.broken = true;
+                    self.written = self.queue.len();
+                }
+            }
+        }
+        if self.written == self.queue.len() {
+            self.queue.clear();
+            self.written = 0;
+        } else if self.written > QUEUE / 2 {
+            self.queue.drain(..self.written);
+            self.written = 0;
+        }
+    }
+}
+
+/// One pipe of one PE.
+#[derive(Debug)]
+struct Stream {
+    fd: OwnedFd,
+    pe: usize,
+    sink: usize,
+    line: Vec<u8>,
+    /// The beginning of the current line has been passed on already.
+    begun: bool,
+    /// Passes on beginnings of lines at once: prompts of a PE that reads a terminal.
+    eager: bool,
+}
+
+/// Everything that is read from PEs and written by dushrun.
+#[derive(Debug)]
+pub struct Output {
+    sinks: Vec<Sink>,
+    streams: Vec<Stream>,
+    prefix: bool,
+    buffer: Vec<u8>,
+}
+
+/// dushrun as the writer of a line.
+const DUSHRUN: usize = usize::MAX;
+
+impl Output {
+    /// No PE has a pipe yet.
+    pub fn new(prefix: bool) -> Output {
+        let [_, out, err] = socket::standard();
+        let sinks = match socket::same_file(out, err) {
+            // One queue keeps their lines whole and in order.
+            true => vec![Sink::new(err)],
+            false => vec![Sink::new(out), Sink::new(err)],
+        };
+        Output { sinks, streams: Vec::new(), prefix, buffer: vec![0; 64 << 10] }
+    }
+
+    /// Makes the pipes of a PE; gives the ends that it writes to: standard output, standard error.
+    pub fn connect(&mut self, pe: usize, reads_stdin: bool) -> std::io::Result<[OwnedFd; 2]> {
+        let mut one = |which: usize| -> std::io::Result<OwnedFd> {
+            let (read, write) = socket::pipe()?;
+            socket::nonblocking(&read)?;
+            let sink = which.min(self.sinks.len() - 1);
+            let interactive = || socket::is_terminal(socket::standard()[0]);
+            let eager = reads_stdin && interactive() && socket::is_terminal(self.sinks[sink].fd);
+            self.streams.push(Stream { fd: read, pe, sink, line: Vec::new(), begun: false, eager });
+            Ok(write)
+        };
+        Ok([one(0)?, one(1)?])
+    }
+
+    /// Prints a line of dushrun's own.
+    pub fn say(&mut self, line: &str) {
+        let last = self.sinks.len() - 1;
+        self.sinks[last].push(DUSHRUN, format!("{line}\n").as_bytes());
+        self.flush();
+    }
+
+    /// Calls `add` with each descriptor to wait for, and whether for writing.
+    pub fn waits<'a>(&'a self, mut add: impl FnMut(BorrowedFd<'a>, bool)) {
+        for sink in self.sinks.iter().filter(|sink| !sink.pending().is_empty()) {
+            add(sink.fd, true);
+        }
+        for stream in self.streams.iter().filter(|stream| self.sinks[stream.sink].pending().len() < QUEUE) {
+            add(std::os::fd::AsFd::as_fd(&stream.fd), false);
+        }
+    }
+
+    /// Reads what the PEs have written and writes what can be written.
+    pub fn pump(&mut self) {
+        let Output { sinks, streams, prefix, buffer } = self;
+        streams.retain_mut(|stream| {
+            let sink = &mut sinks[stream.sink];
+            while !sink.broken && sink.pending().len() < QUEUE {
+                match socket::read(&stream.fd, buffer) {
+                    Ok(0) => {
+                        stream.finish(sink, *prefix);
+                        return false;
+                    }
+                    Ok(count) => {
+                        stream.take(&buffer[..count], sink, *prefix);
+                        sink.flush();
+                        // A short read emptied the pipe.
+                        if count < buffer.len() {
+                            break;
+                        }
+                    }
+                    Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                    Err(_) => return false,
+                }
+            }
+            // Where nobody reads dushrun's output any more, the PE is to notice as well.
+            !sink.broken
+        });
+        self.flush();
+    }
+
+    fn flush(&mut self) {
+        self.sinks.iter_mut().for_each(Sink::flush);
+    }
+
+    /// After the last PE: reads what is left in the pipes, and passes on unfinished lines. True when
+    /// everything is written.
+    pub fn finish(&mut self) -> bool {
+        self.pump();
+        let Output { sinks, streams, prefix, .. } = self;
+        let idle = |sink: &Sink| sink.pending().len() < QUEUE;
+        streams.retain_mut(|stream| {
+            // The pipe may be open in some descendant still, but there is nothing in it.
+            let empty = idle(&sinks[stream.sink]);
+            if empty {
+                stream.finish(&mut sinks[stream.sink], *prefix);
+            }
+            !empty
+        });
+        self.flush();
+        self.streams.is_empty() && self.sinks.iter().all(|sink| sink.pending().is_empty())
+    }
+
+    /// True where the reader of dushrun's output has gone.
+    pub fn broken(&self) -> bool {
+        self.sinks.iter().any(|sink| sink.broken)
+    }
+}
+
+impl Stream {
+    /// Takes bytes that the PE has written, and passes whole lines on.
+    fn take(&mut self, bytes: &[u8], sink: &mut Sink, prefix: bool) {
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        if prefix {
+            for line in bytes[..whole].split_inclusive(|byte| *byte == b'\n') {
+                self.line.extend_from_slice(line);
+                self.pass(sink, prefix);
+            }
+        } else if whole > 0 {
+            self.line.extend_from_slice(&bytes[..whole]);
+            self.pass(sink, prefix);
+        }
+        self.line.extend_from_slice(&bytes[whole..]);
+        if self.line.len() > LONGEST_LINE || self.eager {
+            self.pass(sink, prefix);
+        }
+    }
+
+    /// Passes on what has been gathered.
+    fn pass(&mut self, sink: &mut Sink, prefix: bool) {
+        if self.line.is_empty() {
+            return;
+        }
+        if prefix && !self.begun {
+            let mut head = format!("[{}] ", self.pe).into_bytes();
+            head.append(&mut self.line);
+            self.line = head;
+        }
+        self.begun = self.line.last() != Some(&b'\n');
+        sink.push(self.pe, &self.line);
+        self.line.clear();
+    }
+
+    fn finish(&mut self, sink: &mut Sink, prefix: bool) {
+        self.pass(sink, prefix);
+    }
+}

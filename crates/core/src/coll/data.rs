@@ -1,0 +1,162 @@
+//! Broadcast, fcollect and alltoall.
+//!
+//! Small messages travel in the members' payload buffers and need one synchronisation. Large ones are read
+//! from the sources' own buffers, between a synchronisation that says that the sources are ready and one
+//! that says that they have been read.
+use super::barrier::data_tag;
+use super::slot::PAYLOAD;
+use crate::context::Context;
+use crate::error::{Call, Error, Result};
+use crate::team::Team;
+use crate::transport::{Reuse, mapped};
+use crate::world::World;
+
+impl World {
+    /// Copies `bytes` bytes at `source` of the team's PE `root` to `dest` of every member, the root's own
+    /// included. In place (`dest == source`) is fine.
+    ///
+    /// # Safety
+    /// Both are own symmetric addresses; see section 9.10 for who may access them when.
+    pub unsafe fn broadcast(
+        &self,
+        team: &Team,
+        dest: *mut u8,
+        source: *const u8,
+        bytes: usize,
+        root: i32,
+    ) -> Result<()> {
+        self.check_alive()?;
+        let n = team.n_pes() as usize;
+        let Some(root_pe) = team.world_pe(root) else {
+            return Err(Error::BadPe { pe: root, n, of: "this team (argument PE_root)" });
+        };
+        self.own_buffers(dest, bytes, source, bytes)?;
+        let call = Call::Broadcast;
+        let sign = data_tag(call, &[bytes as u64, root as u64]);
+        let is_root = team.my_pe() == root;
+        let epoch = self.announce(team, call, bytes as u64);
+        if bytes <= PAYLOAD {
+            if is_root {
+                // SAFETY: the own buffer of this epoch; the source was checked.
+                unsafe { mapped::copy(self.own_payload(team, epoch), source, bytes) };
+            }
+            self.meet(team, call, sign, bytes as u64, epoch)?;
+            // SAFETY: the root's buffer of this epoch; the destination was checked.
+            unsafe { mapped::copy(dest, self.payload_of(team, root_pe, epoch), bytes) };
+            return Ok(());
+        }
+        self.meet(team, call, sign, bytes as u64, epoch)?;
+        if !(is_root && dest.cast_const() == source) {
+            // SAFETY: the destination was checked; the source is the same object on the root.
+            unsafe { self.fetch(root_pe, dest, source as usize, bytes) };
+        }
+        self.synchronise(team, call, sign, bytes as u64)
+    }
+
+    /// Concatenates `bytes` bytes at `source` of every member, by rank, at `dest` of every member.
+    ///
+    /// # Safety
+    /// As for [`World::broadcast`]; `dest` holds `bytes` bytes for each member.
+    pub unsafe fn fcollect(&self, team: &Team, dest: *mut u8, source: *const u8, bytes: usize) -> Result<()> {
+        self.check_alive()?;
+        let total = self.total(team, bytes)?;
+        self.own_buffers(dest, total, source, bytes)?;
+        let call = Call::Fcollect;
+        let sign = data_tag(call, &[bytes as u64]);
+        let epoch = self.announce(team, call, bytes as u64);
+        let small = bytes <= PAYLOAD;
+        if small {
+            // SAFETY: the own buffer of this epoch; the source was checked.
+            unsafe { mapped::copy(self.own_payload(team, epoch), source, bytes) };
+        }
+        self.meet(team, call, sign, bytes as u64, epoch)?;
+        for (rank, pe) in self.members_from_me(team) {
+            // SAFETY: block `rank` of the destination, which was checked; the member's buffer or source.
+            unsafe {
+                let to = dest.add(rank * bytes);
+                if small {
+                    mapped::copy(to, self.payload_of(team, pe, epoch), bytes);
+                } else {
+                    self.fetch(pe, to, source as usize, bytes);
+                }
+            }
+        }
+        if small { Ok(()) } else { self.synchronise(team, call, sign, bytes as u64) }
+    }
+
+    /// Sends block `j` of `source` (`bytes` bytes a block) to the member of rank `j`, where it becomes the
+    /// block of this member's rank.
+    ///
+    /// # Safety
+    /// As for [`World::broadcast`]; both hold `bytes` bytes for each member.
+    pub unsafe fn alltoall(&self, team: &Team, dest: *mut u8, source: *const u8, bytes: usize) -> Result<()> {
+        self.check_alive()?;
+        let total = self.total(team, bytes)?;
+        self.own_buffers(dest, total, source, total)?;
+        let call = Call::Alltoall;
+        let sign = data_tag(call, &[bytes as u64]);
+        let epoch = self.announce(team, call, bytes as u64);
+        let small = total <= PAYLOAD;
+        if small {
+            // SAFETY: the own buffer of this epoch; the source was checked.
+            unsafe { mapped::copy(self.own_payload(team, epoch), source, total) };
+        }
+        self.meet(team, call, sign, bytes as u64, epoch)?;
+        let mine = team.me() * bytes;
+        for (rank, pe) in self.members_from_me(team) {
+            // SAFETY: block `rank` of the destination, block of this member in the other's source.
+            unsafe {
+                let to = dest.add(rank * bytes);
+                if small {
+                    mapped::copy(to, self.payload_of(team, pe, epoch).add(mine), bytes);
+                } else {
+                    self.fetch(pe, to, source as usize + mine, bytes);
+                }
+            }
+        }
+        if small { Ok(()) } else { self.synchronise(team, call, sign, bytes as u64) }
+    }
+
+    /// Members by rank and world PE, beginning with this one, so that not all read the same one at once.
+    pub(super) fn members_from_me<'t>(&self, team: &'t Team) -> impl Iterator<Item = (usize, usize)> + 't {
+        let n = team.pes().len();
+        (0..n).map(move |i| (team.me() + i) % n).map(move |rank| (rank, team.pes()[rank] as usize))
+    }
+
+    pub(super) fn total(&self, team: &Team, bytes: usize) -> Result<usize> {
+        let why = "more than the address space for all members together";
+        let overflow = Error::BadValue { arg: "nelems", value: bytes as i64, why };
+        bytes.checked_mul(team.pes().len()).filter(|&total| total <= isize::MAX as usize).ok_or(overflow)
+    }
+
+    pub(super) fn own_payload(&self, team: &Team, epoch: u32) -> *mut u8 {
+        self.payload_of(team, self.my_pe() as usize, epoch)
+    }
+
+    pub(super) fn payload_of(&self, team: &Team, pe: usize, epoch: u32) -> *mut u8 {
+        // SAFETY: the slot lies in mapped internals.
+        unsafe { (*self.team_slot(team.slot(), pe)).payload(epoch) }
+    }
+
+    /// Both buffers of a collective, which are own symmetric memory.
+    pub(super) fn own_buffers(
+        &self,
+        dest: *mut u8,
+        dest_len: usize,
+        source: *const u8,
+        source_len: usize,
+    ) -> Result<()> {
+        self.own_range("dest", dest as usize, dest_len, 1)?;
+        self.own_range("source", source as usize, source_len, 1)
+    }
+
+    /// Reads a member's symmetric memory.
+    ///
+    /// # Safety
+    /// `dest` is writable, `source` an own symmetric address of `bytes` bytes.
+    pub(super) unsafe fn fetch(&self, pe: usize, dest: *mut u8, source: usize, bytes: usize) {
+        let pending = Context::pending(self.default_context());
+        // SAFETY: passed on.
+        unsafe { self.transport().get(pending, pe, dest, source, bytes, Reuse::AtReturn) };
+    }
+}

@@ -1,0 +1,12 @@
+//! Collectives on a team (OpenSHMEM section 9.10).
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`slot`] | what a member of a team shows to the others |
+//! | [`barrier`] | barrier, sync, and the counted synchronisation beneath every collective |
+//! | [`data`] | broadcast, fcollect, alltoall |
+//! | [`reduce`] | reductions |
+pub mod barrier;
+pub mod data;
+pub mod reduce;
+pub mod slot;

@@ -1,0 +1,250 @@
+//! Reductions, the result of which every member gets.
+//!
+//! The operands are combined in the order of the ranks, whatever the size, so floating-point results are
+//! the same bits on all members and in every run. Small vectors travel in the payload buffers and every
+//! member combines all of them; large ones are divided: each member combines one part, then all collect
+//! the parts, so each byte is read from its owner once.
+use super::barrier::data_tag;
+use super::slot::PAYLOAD;
+use crate::error::{Call, Error, Result};
+use crate::team::Team;
+use crate::transport::mapped;
+use crate::world::World;
+
+/// What is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names of the standard")]
+pub enum ReduceOp {
+    And = 0,
+    Or = 1,
+    Xor = 2,
+    Max = 3,
+    Min = 4,
+    Sum = 5,
+    Prod = 6,
+}
+
+/// How to combine vectors of one type.
+#[derive(Clone, Copy, Debug)]
+pub struct Reducer {
+    /// Bytes of an element.
+    pub elem: usize,
+    /// `acc[i] = acc[i] op other[i]` for `n` elements. Neither pointer need be aligned beyond the element
+    /// type's alignment; they don't overlap.
+    pub combine: unsafe fn(acc: *mut u8, other: *const u8, n: usize),
+    /// Distinguishes operations and types: members that disagree are found.
+    pub tag: u32,
+}
+
+/// A complex number as C lays it out.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Complex<T> {
+    /// Real part.
+    pub re: T,
+    /// Imaginary part.
+    pub im: T,
+}
+
+/// Element types with all seven operations.
+pub trait ReduceInt: ReduceNum {
+    /// The reducer of a bitwise operation.
+    fn bitwise(op: ReduceOp) -> Option<Reducer>;
+}
+
+/// Element types with max, min, sum and prod.
+pub trait ReduceNum: Copy + 'static {
+    /// The reducer of `op`, if the type has it.
+    fn reducer(op: ReduceOp) -> Option<Reducer>;
+}
+
+/// # Safety
+/// Both vectors have `n` elements.
+#[inline(always)]
+unsafe fn each<T: Copy>(acc: *mut u8, other: *const u8, n: usize, f: impl Fn(T, T) -> T) {
+    let (acc, other) = (acc.cast::<T>(), other.cast::<T>());
+    for i in 0..n {
+        // SAFETY: element i of both.
+        unsafe { acc.add(i).write(f(acc.add(i).read(), other.add(i).read())) };
+    }
+}
+
+macro_rules! reducer {
+    ($t:ty, $op:expr, $f:expr) => {{
+        unsafe fn combine(acc: *mut u8, other: *const u8, n: usize) {
+            // SAFETY: the caller's vectors.
+            unsafe { each::<$t>(acc, other, n, $f) }
+        }
+        Some(Reducer { elem: size_of::<$t>(), combine, tag: ($op as u32) << 8 | type_tag::<$t>() })
+    }};
+}
+
+/// A number that differs between types of different meaning.
+fn type_tag<T: 'static>() -> u32 {
+    let name = core::any::type_name::<T>();
+    name.bytes().fold(size_of::<T>() as u32, |hash, byte| hash.wrapping_mul(31).wrapping_add(byte.into()))
+        << 16
+        | size_of::<T>() as u32
+}
+
+macro_rules! integers {
+    ($($t:ty),*) => {$(
+        impl ReduceNum for $t {
+            fn reducer(op: ReduceOp) -> Option<Reducer> {
+                match op {
+                    ReduceOp::And => reducer!($t, op, |a, b| a & b),
+                    ReduceOp::Or => reducer!($t, op, |a, b| a | b),
+                    ReduceOp::Xor => reducer!($t, op, |a, b| a ^ b),
+                    ReduceOp::Max => reducer!($t, op, |a, b| if b > a { b } else { a }),
+                    ReduceOp::Min => reducer!($t, op, |a, b| if b < a { b } else { a }),
+                    ReduceOp::Sum => reducer!($t, op, |a: $t, b: $t| a.wrapping_add(b)),
+                    ReduceOp::Prod => reducer!($t, op, |a: $t, b: $t| a.wrapping_mul(b)),
+                }
+            }
+        }
+        impl ReduceInt for $t {
+            fn bitwise(op: ReduceOp) -> Option<Reducer> {
+                Self::reducer(op)
+            }
+        }
+    )*};
+}
+integers!(i8, u8, i16, u16, i32, u32, i64, u64, isize, usize);
+
+macro_rules! floats {
+    ($($t:ty),*) => {$(
+        impl ReduceNum for $t {
+            fn reducer(op: ReduceOp) -> Option<Reducer> {
+                match op {
+                    // A NaN among the operands is the result, whichever rank it comes from.
+                    ReduceOp::Max => reducer!($t, op, |a: $t, b: $t| if a.is_nan() || a > b { a } else if b.is_nan() || b > a { b } else if a.is_sign_negative() { b } else { a }),
+                    ReduceOp::Min => reducer!($t, op, |a: $t, b: $t| if a.is_nan() || a < b { a } else if b.is_nan() || b < a { b } else if a.is_sign_negative() { a } else { b }),
+                    ReduceOp::Sum => reducer!($t, op, |a, b| a + b),
+                    ReduceOp::Prod => reducer!($t, op, |a, b| a * b),
+                    _ => None,
+                }
+            }
+        }
+        impl ReduceNum for Complex<$t> {
+            fn reducer(op: ReduceOp) -> Option<Reducer> {
+                match op {
+                    ReduceOp::Sum => reducer!(Complex<$t>, op, |a: Complex<$t>, b: Complex<$t>| Complex {
+                        re: a.re + b.re,
+                        im: a.im + b.im,
+                    }),
+                    ReduceOp::Prod => reducer!(Complex<$t>, op, |a: Complex<$t>, b: Complex<$t>| Complex {
+                        re: a.re * b.re - a.im * b.im,
+                        im: a.re * b.im + a.im * b.re,
+                    }),
+                    _ => None,
+                }
+            }
+        }
+    )*};
+}
+floats!(f32, f64);
+
+impl World {
+    /// Combines `n` elements at `source` of every member, by rank, and stores the result at `dest` of every
+    /// member. `dest == source` is fine; other overlaps are not.
+    ///
+    /// # Safety
+    /// Both are own symmetric addresses of `n` elements, aligned for the element type.
+    pub unsafe fn reduce(
+        &self,
+        team: &Team,
+        dest: *mut u8,
+        source: *const u8,
+        n: usize,
+        reducer: &Reducer,
+    ) -> Result<()> {
+        self.check_alive()?;
+        let why = "more than the address space";
+        let overflow = Error::BadValue { arg: "nreduce", value: n as i64, why };
+        let bytes =
+            n.checked_mul(reducer.elem).filter(|&bytes| bytes <= isize::MAX as usize).ok_or(overflow)?;
+        self.own_buffers(dest, bytes, source, bytes)?;
+        let call = Call::Reduce;
+        let sign = data_tag(call, &[bytes as u64, reducer.tag.into()]);
+        let members = team.pes().len();
+        let epoch = self.announce(team, call, bytes as u64);
+        if bytes <= PAYLOAD {
+            // SAFETY: payload buffers of this epoch; source and destination were checked.
+            unsafe {
+                mapped::copy(self.own_payload(team, epoch), source, bytes);
+                self.meet(team, call, sign, bytes as u64, epoch)?;
+                mapped::copy(dest, self.payload_of(team, team.pes()[0] as usize, epoch), bytes);
+                for &pe in &team.pes()[1..] {
+                    (reducer.combine)(dest, self.payload_of(team, pe as usize, epoch), n);
+                }
+            }
+            return Ok(());
+        }
+        self.meet(team, call, sign, bytes as u64, epoch)?;
+        let (from, to) = part(n, members, team.me());
+        // SAFETY: parts of buffers that were checked.
+        unsafe { self.reduce_part(team, dest, source, from, to, reducer) };
+        self.synchronise(team, call, sign, bytes as u64)?;
+        for (rank, pe) in self.members_from_me(team) {
+            let (from, to) = part(n, members, rank);
+            if rank != team.me() && to > from {
+                let at = from * reducer.elem;
+                // SAFETY: a part of the destination, here and on the member.
+                unsafe { self.fetch(pe, dest.add(at), dest as usize + at, (to - from) * reducer.elem) };
+            }
+        }
+        self.synchronise(team, call, sign, bytes as u64)
+    }
+
+    /// Combines elements `from..to` of all members into the own destination.
+    ///
+    /// # Safety
+    /// As for [`World::reduce`].
+    unsafe fn reduce_part(
+        &self,
+        team: &Team,
+        dest: *mut u8,
+        source: *const u8,
+        from: usize,
+        to: usize,
+        reducer: &Reducer,
+    ) {
+        /// Elements are combined in pieces that stay in the first-level cache.
+        const PIECE: usize = 16 << 10;
+        let step = (PIECE / reducer.elem).max(1);
+        let mut acc = vec![0u64; (step * reducer.elem).div_ceil(8) + 1];
+        let mut other = vec![0u64; acc.len()];
+        // 16-byte elements (long double) want 16-byte alignment.
+        let align = |words: &mut [u64]| ((words.as_mut_ptr() as usize + 15) & !15) as *mut u8;
+        let (acc, other) = (align(&mut acc), align(&mut other));
+        let mut at = from;
+        while at < to {
+            let count = step.min(to - at);
+            let (offset, bytes) = (at * reducer.elem, count * reducer.elem);
+            for (rank, &pe) in team.pes().iter().enumerate() {
+                // SAFETY: `count` elements of both scratch vectors and of the member's source.
+                unsafe {
+                    let into = if rank == 0 { acc } else { other };
+                    match self.mapped_address(pe as usize, source as usize + offset, bytes) {
+                        Some(theirs) if rank > 0 => (reducer.combine)(acc, theirs, count),
+                        _ => {
+                            self.fetch(pe as usize, into, source as usize + offset, bytes);
+                            if rank > 0 {
+                                (reducer.combine)(acc, other, count);
+                            }
+                        }
+                    }
+                }
+            }
+            // SAFETY: the own destination. In place this overwrites only what nobody else reads.
+            unsafe { mapped::copy(dest.add(offset), acc, bytes) };
+            at += count;
+        }
+    }
+}
+
+/// The elements that the member of `rank` combines: parts differ by at most one cache line.
+fn part(n: usize, members: usize, rank: usize) -> (usize, usize) {
+    let each = n.div_ceil(members).next_multiple_of(16);
+    ((rank * each).min(n), ((rank + 1) * each).min(n))
+}

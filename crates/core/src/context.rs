@@ -1,0 +1,108 @@
+//! Communication contexts (OpenSHMEM section 9.5): independent streams of order and completion.
+use crate::team::Team;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Options of a context, as bits.
+pub mod options {
+    /// The program serialises its use.
+    pub const SERIALIZED: i64 = 1;
+    /// Only the creating thread uses it.
+    pub const PRIVATE: i64 = 2;
+    /// Fence and quiet need not cover ordinary stores.
+    pub const NOSTORE: i64 = 4;
+}
+
+/// What a transport knows of a context: operations under way, by PE.
+#[derive(Debug)]
+pub struct Pending {
+    /// Distinguishes contexts.
+    pub id: u32,
+    /// Operations to each world PE that have not completed.
+    count: Box<[AtomicU32]>,
+    /// Fences so far, by world PE: an operation may overtake only those of its own epoch.
+    epoch: Box<[AtomicU32]>,
+}
+
+impl Pending {
+    fn new(id: u32, pes: usize) -> Pending {
+        let zeros = || (0..pes).map(|_| AtomicU32::new(0)).collect();
+        Pending { id, count: zeros(), epoch: zeros() }
+    }
+
+    /// One more operation to `pe` is under way.
+    pub fn begin(&self, pe: usize) {
+        self.count[pe].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// One operation to `pe` has completed.
+    pub fn complete(&self, pe: usize) {
+        self.count[pe].fetch_sub(1, Ordering::Release);
+    }
+
+    /// Operations to `pe` that have not completed.
+    pub fn to(&self, pe: usize) -> u32 {
+        self.count[pe].load(Ordering::Acquire)
+    }
+
+    /// True if nothing is under way to any PE.
+    pub fn is_idle(&self) -> bool {
+        self.count.iter().all(|count| count.load(Ordering::Acquire) == 0)
+    }
+
+    /// Number of fences so far, as far as operations to `pe` are concerned.
+    pub fn epoch(&self, pe: usize) -> u32 {
+        self.epoch[pe].load(Ordering::Relaxed)
+    }
+
+    /// Later operations may not overtake earlier ones to the same PE.
+    pub fn fence(&self) {
+        for (epoch, count) in self.epoch.iter().zip(&self.count) {
+            if count.load(Ordering::Relaxed) != 0 {
+                epoch.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+/// A context. PE numbers of operations on it are those of its team.
+#[derive(Debug)]
+pub struct Context {
+    /// `None`: the world.
+    team: Option<Arc<Team>>,
+    options: i64,
+    /// True where peers are reached by load and store and PE numbers are the world's.
+    plain: bool,
+    pending: Arc<Pending>,
+}
+
+impl Context {
+    pub(crate) fn new(id: u32, pes: usize, team: Option<Arc<Team>>, options: i64, mapped: bool) -> Context {
+        Context { plain: mapped && team.is_none(), team, options, pending: Arc::new(Pending::new(id, pes)) }
+    }
+
+    /// The team whose PE numbers are used, `None` for the world.
+    pub fn team(&self) -> Option<&Arc<Team>> {
+        self.team.as_ref()
+    }
+
+    /// Number of the context, 0 for the default one.
+    pub fn id(&self) -> u32 {
+        self.pending.id
+    }
+
+    /// What the transport counts.
+    pub fn pending(&self) -> &Arc<Pending> {
+        &self.pending
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.plain
+    }
+
+    /// The bits it was made with.
+    pub fn options(&self) -> i64 {
+        self.options
+    }
+}

@@ -1,0 +1,133 @@
+//! Distributed locks (OpenSHMEM section 9.13).
+//!
+//! A queue lock that fits into the standard's `long`: the upper half of the word on the lock's *home* PE
+//! names the last PE in the queue; the lower half of each PE's own word says whether it waits and who is
+//! next. A PE waits on its own word, where the library's updates wake it, and gets the lock in the order
+//! of arrival. All bits are zero when nobody holds the lock.
+use crate::amo::AmoOp;
+use crate::error::{Call, Error, Result};
+use crate::until::WaitInt;
+use crate::world::World;
+use std::collections::HashSet;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// In the lower half: waiting for the PE before. The other bits: number of the next PE plus one.
+const WAITING: u32 = 1 << 31;
+
+/// Locks that a thread of this PE holds or waits for: the queue knows PEs, not threads.
+#[derive(Debug, Default)]
+pub(crate) struct LocalLocks {
+    taken: Mutex<HashSet<usize>>,
+    freed: Condvar,
+}
+
+impl LocalLocks {
+    fn lock(&self) -> MutexGuard<'_, HashSet<usize>> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take(&self, lock: usize) {
+        let mut taken = self.lock();
+        while !taken.insert(lock) {
+            taken = self.freed.wait(taken).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn free(&self, lock: usize) {
+        self.lock().remove(&lock);
+        self.freed.notify_all();
+    }
+}
+
+impl World {
+    /// Waits for the lock.
+    ///
+    /// # Safety
+    /// `lock` is an own symmetric word, zero at first, used for nothing else.
+    pub unsafe fn set_lock(&self, lock: *mut i64) -> Result<()> {
+        let (node, tail, home) = self.lock_parts(lock)?;
+        self.locks().take(lock as usize);
+        let me = self.my_pe() as u32 + 1;
+        let own = self.my_pe();
+        // SAFETY: halves of the caller's word, accessed atomically only.
+        unsafe {
+            self.lock_amo(node, AmoOp::Swap, WAITING, own)?;
+            let before = self.lock_amo(tail, AmoOp::Swap, me, home)?;
+            if before != 0 {
+                self.lock_amo(node, AmoOp::Or, me, before as i32 - 1)?;
+                self.wait_for_own(Call::SetLock, lock as usize, u64::from(before - 1), || {
+                    (u32::load(node) & WAITING == 0).then_some(())
+                });
+            } else {
+                self.lock_amo(node, AmoOp::And, !WAITING, own)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the lock if it is free. True if so.
+    ///
+    /// # Safety
+    /// As for [`World::set_lock`].
+    pub unsafe fn test_lock(&self, lock: *mut i64) -> Result<bool> {
+        let (_, tail, home) = self.lock_parts(lock)?;
+        if !self.locks().lock().insert(lock as usize) {
+            return Ok(false);
+        }
+        let me = self.my_pe() as u32 + 1;
+        // SAFETY: a half of the caller's word.
+        let before = unsafe { self.amo(self.default_context(), tail, AmoOp::CompareSwap, me, 0, home)? };
+        if before != 0 {
+            self.locks().free(lock as usize);
+            self.failed_test();
+        }
+        Ok(before == 0)
+    }
+
+    /// Gives the lock to the next PE, after completing what was issued on the default context.
+    ///
+    /// # Safety
+    /// As for [`World::set_lock`].
+    pub unsafe fn clear_lock(&self, lock: *mut i64) -> Result<()> {
+        let (node, tail, home) = self.lock_parts(lock)?;
+        if !self.locks().lock().contains(&(lock as usize)) {
+            let why = "this PE does not hold the lock";
+            return Err(Error::BadValue { arg: "lock", value: lock as i64, why });
+        }
+        self.quiet(self.default_context())?;
+        let me = self.my_pe() as u32 + 1;
+        // SAFETY: halves of the caller's word.
+        unsafe {
+            let mut next = u32::load(node);
+            if next == 0 {
+                let last = self.amo(self.default_context(), tail, AmoOp::CompareSwap, 0, me, home)?;
+                if last != me {
+                    // Somebody is between joining the queue and saying so.
+                    next = self.wait_for_own(Call::SetLock, lock as usize, u64::from(last), || {
+                        Some(u32::load(node)).filter(|&next| next != 0)
+                    });
+                }
+            }
+            if next != 0 {
+                self.lock_amo(node, AmoOp::Swap, 0, self.my_pe())?;
+                self.lock_amo(node, AmoOp::And, !WAITING, next as i32 - 1)?;
+            }
+        }
+        self.locks().free(lock as usize);
+        Ok(())
+    }
+
+    unsafe fn lock_amo(&self, half: *mut u32, op: AmoOp, value: u32, pe: i32) -> Result<u32> {
+        // SAFETY: passed on.
+        unsafe { self.amo(self.default_context(), half, op, value, 0, pe) }
+    }
+
+    /// The own word's halves and the PE whose upper half counts.
+    fn lock_parts(&self, lock: *mut i64) -> Result<(*mut u32, *mut u32, i32)> {
+        self.own_word("lock", lock as usize, 8)?;
+        let halves = lock.cast::<u32>();
+        // Offsets are the same on every PE where addresses need not be; they spread locks over PEs.
+        let home = self.symmetric_offset(lock as usize) / 8 % self.n_pes() as usize;
+        Ok((halves, halves.wrapping_add(1), home as i32))
+    }
+}

@@ -1,0 +1,345 @@
+//! Put and get (OpenSHMEM section 9.6).
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::transport::{Reuse, mapped};
+use crate::world::World;
+
+/// Plain values of 1, 2, 4, 8 or 16 bytes.
+///
+/// # Safety
+/// Any bytes are a valid value, and there is no padding.
+pub unsafe trait Scalar: Copy + 'static {}
+
+macro_rules! scalars {
+    ($($t:ty),*) => {$(
+        // SAFETY: plain numbers.
+        unsafe impl Scalar for $t {}
+    )*};
+}
+scalars!(i8, u8, i16, u16, i32, u32, i64, u64, isize, usize, f32, f64, i128, u128);
+
+impl World {
+    /// Copies `bytes` bytes from local `source` to `dest` on PE `pe`. Returns when `source` may be reused;
+    /// the data arrives no later than a quiet. Zero bytes are legal with any pointers.
+    ///
+    /// # Safety
+    /// `source` is readable for `bytes` bytes; the destination is not accessed by others meanwhile except
+    /// by the rules of the memory model.
+    #[inline(always)]
+    pub unsafe fn put(
+        &self,
+        ctx: &Context,
+        dest: *mut u8,
+        source: *const u8,
+        bytes: usize,
+        pe: i32,
+    ) -> Result<()> {
+        // SAFETY: passed on.
+        unsafe { self.put_as(ctx, dest, source, bytes, pe, Reuse::AtReturn) }
+    }
+
+    /// As [`World::put`], but `source` is in use until a quiet.
+    ///
+    /// # Safety
+    /// As for [`World::put`], until a quiet.
+    #[inline(always)]
+    pub unsafe fn put_nbi(
+        &self,
+        ctx: &Context,
+        dest: *mut u8,
+        source: *const u8,
+        bytes: usize,
+        pe: i32,
+    ) -> Result<()> {
+        // SAFETY: passed on.
+        unsafe { self.put_as(ctx, dest, source, bytes, pe, Reuse::AtQuiet) }
+    }
+
+    #[inline(always)]
+    unsafe fn put_as(
+        &self,
+        ctx: &Context,
+        dest: *mut u8,
+        source: *const u8,
+        bytes: usize,
+        pe: i32,
+        reuse: Reuse,
+    ) -> Result<()> {
+        if !source.is_null()
+            && let Some(at) = self.direct(ctx, dest as usize, bytes, pe)
+        {
+            // SAFETY: `at` is mapped symmetric memory of that length, `source` the caller's.
+            unsafe { mapped::copy(at as *mut u8, source, bytes) };
+            self.ring(pe as usize);
+            return Ok(());
+        }
+        // SAFETY: passed on.
+        unsafe { self.put_slow(ctx, dest as usize, source, bytes, pe, reuse) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    unsafe fn put_slow(
+        &self,
+        ctx: &Context,
+        dest: usize,
+        source: *const u8,
+        bytes: usize,
+        pe: i32,
+        reuse: Reuse,
+    ) -> Result<()> {
+        let pe = self.target_or_empty(ctx, "dest", dest, bytes, pe)?;
+        if bytes == 0 {
+            return Ok(());
+        }
+        if source.is_null() {
+            return Err(Error::Null { arg: "source" });
+        }
+        // SAFETY: passed on.
+        unsafe { self.transport().put(ctx.pending(), pe, dest, source, bytes, reuse) };
+        self.ring(pe);
+        Ok(())
+    }
+
+    /// Copies `bytes` bytes from `source` on PE `pe` to local `dest`. Returns when they are there.
+    ///
+    /// # Safety
+    /// `dest` is writable for `bytes` bytes.
+    #[inline(always)]
+    pub unsafe fn get(
+        &self,
+        ctx: &Context,
+        dest: *mut u8,
+        source: *const u8,
+        bytes: usize,
+        pe: i32,
+    ) -> Result<()> {
+        // SAFETY: passed on.
+        unsafe { self.get_as(ctx, dest, source, bytes, pe, Reuse::AtReturn) }
+    }
+
+    /// As [`World::get`], but the data is there after a quiet, and `dest` in use until then.
+    ///
+    /// # Safety
+    /// As for [`World::get`], until a quiet.
+    #[inline(always)]
+    pub unsafe fn get_nbi(
+        &self,
+        ctx: &Context,
+        dest: *mut u8,
+        source: *const u8,
+        bytes: usize,
+        pe: i32,
+    ) -> Result<()> {
+        // SAFETY: passed on.
+        unsafe { self.get_as(ctx, dest, source, bytes, pe, Reuse::AtQuiet) }
+    }
+
+    #[inline(always)]
+    unsafe fn get_as(
+        &self,
+        ctx: &Context,
+        dest: *mut u8,
+        source: *const u8,
+        bytes: usize,
+        pe: i32,
+        reuse: Reuse,
+    ) -> Result<()> {
+        if !dest.is_null()
+            && let Some(at) = self.direct(ctx, source as usize, bytes, pe)
+        {
+            // SAFETY: `at` is mapped symmetric memory of that length, `dest` the caller's.
+            unsafe { mapped::copy(dest, at as *const u8, bytes) };
+            return Ok(());
+        }
+        // SAFETY: passed on.
+        unsafe { self.get_slow(ctx, dest, source as usize, bytes, pe, reuse) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    unsafe fn get_slow(
+        &self,
+        ctx: &Context,
+        dest: *mut u8,
+        source: usize,
+        bytes: usize,
+        pe: i32,
+        reuse: Reuse,
+    ) -> Result<()> {
+        let pe = match self.target_or_empty(ctx, "source", source, bytes, pe) {
+            // The same executable has the same constants: a get from read-only data reads the own copy.
+            Err(Error::NotSymmetric { .. }) if self.is_own_constant(source, bytes) && !dest.is_null() => {
+                // SAFETY: `dest` is the caller's; the constant is mapped for as long as the program runs.
+                unsafe { mapped::copy(dest, source as *const u8, bytes) };
+                return Ok(());
+            }
+            other => other?,
+        };
+        if bytes == 0 {
+            return Ok(());
+        }
+        if dest.is_null() {
+            return Err(Error::Null { arg: "dest" });
+        }
+        // SAFETY: passed on.
+        unsafe { self.transport().get(ctx.pending(), pe, dest, source, bytes, reuse) };
+        Ok(())
+    }
+
+    /// Writes one value to `dest` on PE `pe`.
+    ///
+    /// # Safety
+    /// As for [`World::put`].
+    #[inline(always)]
+    pub unsafe fn p<T: Scalar>(&self, ctx: &Context, dest: *mut T, value: T, pe: i32) -> Result<()> {
+        // SAFETY: the source is a local variable, reusable at return.
+        unsafe { self.put(ctx, dest.cast(), (&raw const value).cast(), size_of::<T>(), pe) }
+    }
+
+    /// Reads one value from `source` on PE `pe`.
+    ///
+    /// # Safety
+    /// As for [`World::get`].
+    #[inline(always)]
+    pub unsafe fn g<T: Scalar>(&self, ctx: &Context, source: *const T, pe: i32) -> Result<T> {
+        let mut value = core::mem::MaybeUninit::<T>::uninit();
+        // SAFETY: the destination is a local variable, filled at return.
+        unsafe {
+            self.get(ctx, value.as_mut_ptr().cast(), source.cast(), size_of::<T>(), pe)?;
+            Ok(value.assume_init())
+        }
+    }
+
+    /// Copies `nelems` elements of `elem` bytes, every `sst`-th of `source` to every `dst`-th of `dest` on
+    /// PE `pe`. Strides are in elements and at least 1.
+    ///
+    /// # Safety
+    /// As for [`World::put`], for the elements touched.
+    #[allow(clippy::too_many_arguments, reason = "those of the standard's call")]
+    pub unsafe fn iput(
+        &self,
+        ctx: &Context,
+        dest: *mut u8,
+        source: *const u8,
+        dst: isize,
+        sst: isize,
+        elem: usize,
+        nelems: usize,
+        pe: i32,
+    ) -> Result<()> {
+        let strided = Strided::check(dst, sst, elem, nelems)?;
+        let target = self.target_or_empty(ctx, "dest", dest as usize, strided.dest_span, pe)?;
+        if nelems == 0 {
+            return Ok(());
+        }
+        if source.is_null() {
+            return Err(Error::Null { arg: "source" });
+        }
+        if ctx.is_plain()
+            && let Some(at) = self.window().translate(dest as usize, strided.dest_span, target)
+        {
+            // SAFETY: both spans were checked or are the caller's.
+            unsafe { strided.copy(at as *mut u8, source) };
+        } else {
+            for i in 0..nelems {
+                // SAFETY: element i of both spans.
+                unsafe {
+                    let from = source.add(i * strided.sst);
+                    let to = dest as usize + i * strided.dst;
+                    self.transport().put(ctx.pending(), target, to, from, elem, Reuse::AtReturn);
+                }
+            }
+        }
+        self.ring(target);
+        Ok(())
+    }
+
+    /// Copies `nelems` elements of `elem` bytes, every `sst`-th of `source` on PE `pe` to every `dst`-th of
+    /// `dest`. Strides are in elements and at least 1.
+    ///
+    /// # Safety
+    /// As for [`World::get`], for the elements touched.
+    #[allow(clippy::too_many_arguments, reason = "those of the standard's call")]
+    pub unsafe fn iget(
+        &self,
+        ctx: &Context,
+        dest: *mut u8,
+        source: *const u8,
+        dst: isize,
+        sst: isize,
+        elem: usize,
+        nelems: usize,
+        pe: i32,
+    ) -> Result<()> {
+        let strided = Strided::check(dst, sst, elem, nelems)?;
+        let target = self.target_or_empty(ctx, "source", source as usize, strided.source_span, pe)?;
+        if nelems == 0 {
+            return Ok(());
+        }
+        if dest.is_null() {
+            return Err(Error::Null { arg: "dest" });
+        }
+        if ctx.is_plain()
+            && let Some(at) = self.window().translate(source as usize, strided.source_span, target)
+        {
+            // SAFETY: both spans were checked or are the caller's.
+            unsafe { strided.copy(dest, at as *const u8) };
+        } else {
+            for i in 0..nelems {
+                // SAFETY: element i of both spans.
+                unsafe {
+                    let to = dest.add(i * strided.dst);
+                    let from = source as usize + i * strided.sst;
+                    self.transport().get(ctx.pending(), target, to, from, elem, Reuse::AtReturn);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Strides in bytes and the bytes from the first element to the end of the last.
+struct Strided {
+    dst: usize,
+    sst: usize,
+    elem: usize,
+    nelems: usize,
+    dest_span: usize,
+    source_span: usize,
+}
+
+impl Strided {
+    fn check(dst: isize, sst: isize, elem: usize, nelems: usize) -> Result<Strided> {
+        let one = |arg: &'static str, stride: isize| {
+            if stride < 1 && nelems > 0 {
+                let why = "strides count elements and are at least 1";
+                return Err(Error::BadValue { arg, value: stride as i64, why });
+            }
+            let bytes = (stride.max(1) as usize).checked_mul(elem);
+            let span = bytes
+                .and_then(|bytes| bytes.checked_mul(nelems.saturating_sub(1)))
+                .and_then(|bytes| bytes.checked_add(if nelems > 0 { elem } else { 0 }));
+            match (bytes, span) {
+                (Some(bytes), Some(span)) => Ok((bytes, span)),
+                _ => Err(Error::BadValue {
+                    arg: "nelems",
+                    value: nelems as i64,
+                    why: "more than the address space",
+                }),
+            }
+        };
+        let (dst, dest_span) = one("dst", dst)?;
+        let (sst, source_span) = one("sst", sst)?;
+        Ok(Strided { dst, sst, elem, nelems, dest_span, source_span })
+    }
+
+    /// # Safety
+    /// Both spans are valid.
+    unsafe fn copy(&self, dest: *mut u8, source: *const u8) {
+        for i in 0..self.nelems {
+            // SAFETY: element i of both spans.
+            unsafe { mapped::copy(dest.add(i * self.dst), source.add(i * self.sst), self.elem) };
+        }
+    }
+}

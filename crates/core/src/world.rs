@@ -1,0 +1,487 @@
+//! One PE's view of its job.
+use crate::bootstrap::Bootstrap;
+use crate::coll::slot::TeamSlot;
+use crate::context::Context;
+use crate::env::{Settings, TransportKind};
+use crate::error::{Call, Error, Result};
+use crate::heap::alloc::Allocator;
+use crate::job::{PeState, SHARED_ABI, WAIT_SLOTS, WaitSlot};
+use crate::lock::LocalLocks;
+use crate::statics::{self, Offer, Refusal};
+use crate::sync::tag;
+use crate::team::{Team, Teams};
+use crate::transport::{Transport, loopback::Loopback, shm::Shm};
+use crate::wait::{Doorbell, SpinPolicy};
+use crate::window::{Layout, Window};
+use bytemuck::{Pod, Zeroable};
+use dushmem_os::memory;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+/// What a skin decides about its PEs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct InitOptions {
+    /// C globals are symmetric unless the environment says otherwise.
+    pub static_data: bool,
+    /// The PE is a thread among others of its process: no globals, no fixed addresses.
+    pub thread_pe: bool,
+}
+
+/// What a PE tells the others before the layout is fixed.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+struct Card {
+    abi: u32,
+    /// 1: offers its globals.
+    flags: u32,
+    heap: u64,
+    team_slots: u64,
+    static_len: u64,
+    static_identity: u64,
+}
+
+/// Own addresses of the internals.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Internals {
+    pub doorbell: usize,
+    pub slots: usize,
+}
+
+/// One PE's view of its job. All methods may be called from any thread, collectives of one team from one
+/// thread at a time.
+#[derive(Debug)]
+pub struct World {
+    // What the data path reads comes first.
+    alive: AtomicBool,
+    me: usize,
+    n: usize,
+    mapped: bool,
+    window: Arc<Window>,
+    internals: Internals,
+    default_context: Context,
+    policy: SpinPolicy,
+    transport: Box<dyn Transport>,
+    world_team: OnceLock<Arc<Team>>,
+    teams: Teams,
+    heap: Mutex<Allocator>,
+    /// Allocations of size zero, which do not synchronise.
+    empty_calls: AtomicU64,
+    contexts: AtomicU32,
+    turns: AtomicUsize,
+    locks: LocalLocks,
+    statics: Option<Refusal>,
+    layout: Layout,
+    settings: Settings,
+    boot: Arc<dyn Bootstrap>,
+}
+
+impl World {
+    /// Joins the job that `boot` knows of. Collective over all its PEs.
+    pub fn init(boot: Arc<dyn Bootstrap>, settings: &Settings, options: InitOptions) -> Result<Arc<World>> {
+        let (me, n) = boot.place();
+        let wants_static = !options.thread_pe && settings.static_data.unwrap_or(options.static_data);
+        let offered = if wants_static { statics::offer() } else { Err(Refusal::Off) };
+        let offer = offered.clone().unwrap_or_default();
+        let cards = exchange_cards(&*boot, settings, &offered, &offer)?;
+        let same_image = cards.iter().all(|c| c.flags & 1 != 0 && c.static_identity == offer.identity);
+        let (fd, page) = boot.node_memory();
+        let layout = Layout {
+            pes: n,
+            reserved: crate::job::JobPage::reserved(page.pes()),
+            static_area: if same_image { statics::area(offer.len) } else { 0 },
+            internals: memory::page() + settings.team_slots * size_of::<TeamSlot>(),
+            heap: (settings.heap_size as usize).next_multiple_of(memory::page()),
+        };
+        let mut window = Window::map(fd, me, &layout, settings.equal_addresses && !options.thread_pe)?;
+        let statics = match offered {
+            Err(refusal) => Some(refusal),
+            Ok(_) if !same_image => Some(Refusal::OtherExecutable),
+            Ok(offer) => match statics::share(&offer, fd, layout.statics_at(me)) {
+                Ok(placed) => {
+                    window.set_placed(placed);
+                    None
+                }
+                Err(refusal) => Some(refusal),
+            },
+        };
+        let window = Arc::new(window);
+        let slice = window.slice() as usize;
+        let internals = Internals { doorbell: slice, slots: slice + memory::page() };
+        let cpus = if settings.cpus > 0 { settings.cpus } else { dushmem_os::cpu::usable_cpus() };
+        let policy = SpinPolicy::new(n, cpus);
+        let transport: Box<dyn Transport> = match settings.transport {
+            TransportKind::Shm => Box::new(Shm::new(Arc::clone(&window))),
+            TransportKind::Loopback => {
+                policy.count_thread(1);
+                let seed = settings.loopback_seed.wrapping_mul(0x1_0001).wrapping_add(me as u64);
+                Box::new(Loopback::new(Arc::clone(&window), internals.doorbell, seed))
+            }
+        };
+        dushmem_os::futex::register_membarrier();
+        let mapped = (0..n).all(|pe| transport.maps(pe));
+        let world = Arc::new(World {
+            alive: AtomicBool::new(true),
+            me,
+            n,
+            mapped,
+            window,
+            internals,
+            default_context: Context::new(0, n, None, 0, mapped),
+            policy,
+            transport,
+            world_team: OnceLock::new(),
+            teams: Teams::new(settings.team_slots),
+            heap: Mutex::new(Allocator::new(layout.heap, layout.heap_at())),
+            empty_calls: AtomicU64::new(0),
+            contexts: AtomicU32::new(1),
+            turns: AtomicUsize::new(0),
+            locks: LocalLocks::default(),
+            statics,
+            layout,
+            settings: settings.clone(),
+            boot,
+        });
+        let everybody = world.make_predefined_teams();
+        let _ = world.world_team.set(everybody);
+        // Nobody may write to a PE's globals before they have been moved.
+        world.boot.barrier();
+        world.boot.report(PeState::Joined);
+        Ok(world)
+    }
+
+    /// Leaves the job. Collective over all PEs; every later call fails. The memory stays mapped until the
+    /// last reference to this world is dropped.
+    pub fn finalize(&self) -> Result<()> {
+        self.check_alive()?;
+        self.transport.quiet(self.default_context.pending(), None);
+        let agreed = self.synchronise(self.world_team(), Call::Finalize, tag(&[Call::Finalize as u64]), 0);
+        self.alive.store(false, Ordering::Release);
+        // The synchronisation's own memory is given back below: wait until nobody looks at it any more.
+        self.boot.barrier();
+        if let Some(stride) = self.layout.stride() {
+            let (fd, _) = self.boot.node_memory();
+            let at = self.layout.slices_at() + (self.me * stride) as u64;
+            let _ = memory::punch(fd, at, (self.layout.heap_at() + self.layout.heap) as u64);
+        }
+        self.boot.report(PeState::Finalized);
+        agreed
+    }
+
+    /// This PE's number.
+    #[inline(always)]
+    pub fn my_pe(&self) -> i32 {
+        self.me as i32
+    }
+
+    /// Number of PEs.
+    #[inline(always)]
+    pub fn n_pes(&self) -> i32 {
+        self.n as i32
+    }
+
+    /// False after finalize.
+    pub fn is_alive(&self) -> bool {
+        self.alive.load(Ordering::Relaxed)
+    }
+
+    /// True where all peers are reached by load and store.
+    pub fn is_mapped(&self) -> bool {
+        self.mapped
+    }
+
+    /// Name of the transport in use.
+    pub fn transport_name(&self) -> &'static str {
+        self.transport.name()
+    }
+
+    /// What the environment said at init.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// How this PE waits.
+    pub fn policy(&self) -> &SpinPolicy {
+        &self.policy
+    }
+
+    /// What this PE was started by.
+    pub fn boot(&self) -> &Arc<dyn Bootstrap> {
+        &self.boot
+    }
+
+    /// Whether C globals are symmetric: `None` if so, otherwise why not.
+    pub fn statics(&self) -> Option<Refusal> {
+        self.statics
+    }
+
+    /// The context of calls that name none.
+    #[inline(always)]
+    pub fn default_context(&self) -> &Context {
+        &self.default_context
+    }
+
+    /// A new context with the PE numbers of `team` (`None`: the world) and the bits of
+    /// [`crate::context::options`].
+    pub fn create_context(&self, team: Option<Arc<Team>>, options: i64) -> Result<Context> {
+        self.check_alive()?;
+        let id = self.contexts.fetch_add(1, Ordering::Relaxed);
+        let team = team.filter(|team| team.slot() != 0);
+        Ok(Context::new(id, self.n, team, options, self.mapped))
+    }
+
+    /// Ends a context: completes what was issued on it.
+    pub fn destroy_context(&self, ctx: &Context) -> Result<()> {
+        self.quiet(ctx)
+    }
+
+    /// The team of all PEs.
+    #[inline]
+    pub fn world_team(&self) -> &Team {
+        match self.world_team.get() {
+            Some(team) => team,
+            None => unreachable!("made at init"),
+        }
+    }
+
+    /// Teams that a PE can be a member of.
+    pub fn team_slots(&self) -> usize {
+        self.settings.team_slots
+    }
+
+    pub(crate) fn teams(&self) -> &Teams {
+        &self.teams
+    }
+
+    /// The mapped memory.
+    pub fn window(&self) -> &Window {
+        &self.window
+    }
+
+    pub(crate) fn internals(&self) -> Internals {
+        self.internals
+    }
+
+    pub(crate) fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    pub(crate) fn transport(&self) -> &dyn Transport {
+        &*self.transport
+    }
+
+    pub(crate) fn heap(&self) -> MutexGuard<'_, Allocator> {
+        self.heap.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn locks(&self) -> &LocalLocks {
+        &self.locks
+    }
+
+    pub(crate) fn empty_calls(&self) -> u64 {
+        self.empty_calls.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn count_empty_call(&self) {
+        self.empty_calls.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// An error after finalize.
+    #[inline(always)]
+    pub fn check_alive(&self) -> Result<()> {
+        if self.is_alive() { Ok(()) } else { Err(Error::NotInitialised) }
+    }
+
+    /// Another starting point each time.
+    pub(crate) fn next_turn(&self) -> usize {
+        self.turns.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// A test that failed is usually repeated: where PEs outnumber CPUs, let another one run first.
+    pub(crate) fn failed_test(&self) {
+        if crate::wait::in_fiber() || self.policy.crowded() {
+            crate::wait::give_way();
+        }
+    }
+
+    /// Rings PE `pe`'s bell after a store to its memory.
+    #[inline(always)]
+    pub fn ring(&self, pe: usize) {
+        // SAFETY: the doorbell lies in mapped internals, for which all-zero bytes are valid.
+        unsafe { &*(self.window.peer(self.internals.doorbell, pe) as *const Doorbell) }.ring();
+    }
+
+    pub(crate) fn doorbell(&self) -> &Doorbell {
+        // SAFETY: as in `ring`.
+        unsafe { &*(self.internals.doorbell as *const Doorbell) }
+    }
+
+    /// The slot in which the calling thread notes what it waits for.
+    pub(crate) fn wait_slot(&self) -> &WaitSlot {
+        static THREADS: AtomicUsize = AtomicUsize::new(0);
+        thread_local! {
+            static INDEX: usize = THREADS.fetch_add(1, Ordering::Relaxed);
+        }
+        let (_, page) = self.boot.node_memory();
+        &page.card(self.me).waits()[INDEX.with(|&index| index) % WAIT_SLOTS]
+    }
+
+    /// The address to load and store for a heap object of a peer of the world; `None` for every case that
+    /// needs a closer look.
+    #[inline(always)]
+    pub(crate) fn direct(&self, ctx: &Context, addr: usize, len: usize, pe: i32) -> Option<usize> {
+        let fits = ctx.is_plain() && (pe as u32 as usize) < self.n && self.window.in_heap(addr, len);
+        if fits && self.is_alive() { Some(self.window.peer(addr, pe as usize)) } else { None }
+    }
+
+    /// The world PE that `pe` means on a context.
+    pub(crate) fn world_pe(&self, ctx: &Context, pe: i32) -> Result<usize> {
+        match ctx.team() {
+            None if (0..self.n as i32).contains(&pe) => Ok(pe as usize),
+            None => Err(Error::BadPe { pe, n: self.n, of: "this job" }),
+            Some(team) => {
+                let n = team.n_pes() as usize;
+                team.world_pe(pe).ok_or(Error::BadPe { pe, n, of: "the context's team" })
+            }
+        }
+    }
+
+    /// Checks PE and address of an operation and gives the world PE.
+    pub(crate) fn target(
+        &self,
+        ctx: &Context,
+        arg: &'static str,
+        addr: usize,
+        len: usize,
+        pe: i32,
+    ) -> Result<usize> {
+        self.check_alive()?;
+        let pe = self.world_pe(ctx, pe)?;
+        match self.window.translate(addr, len, pe) {
+            Some(_) => Ok(pe),
+            None => Err(self.not_symmetric(arg, addr, len)),
+        }
+    }
+
+    /// As [`World::target`], but an operation of length zero may name any address.
+    pub(crate) fn target_or_empty(
+        &self,
+        ctx: &Context,
+        arg: &'static str,
+        addr: usize,
+        len: usize,
+        pe: i32,
+    ) -> Result<usize> {
+        if len > 0 {
+            return self.target(ctx, arg, addr, len, pe);
+        }
+        self.check_alive()?;
+        self.world_pe(ctx, pe)
+    }
+
+    /// Checks that a range is own symmetric memory, and its alignment; nothing is asked of an empty one.
+    pub(crate) fn own_range(&self, arg: &'static str, addr: usize, len: usize, align: usize) -> Result<()> {
+        self.check_alive()?;
+        if len > 0 && self.window.translate(addr, len, self.me).is_none() {
+            return Err(self.not_symmetric(arg, addr, len));
+        }
+        if len > 0 && !addr.is_multiple_of(align) {
+            return Err(Error::Misaligned { arg, addr, align });
+        }
+        Ok(())
+    }
+
+    #[inline]
+    pub(crate) fn own_word(&self, arg: &'static str, addr: usize, len: usize) -> Result<()> {
+        if self.window.in_heap(addr, len) && addr.is_multiple_of(len) && self.is_alive() {
+            return Ok(());
+        }
+        self.own_range(arg, addr, len, len)
+    }
+
+    #[cold]
+    fn not_symmetric(&self, arg: &'static str, addr: usize, len: usize) -> Error {
+        if addr == 0 {
+            return Error::Null { arg };
+        }
+        let hint = match self.window.peer_of(addr) {
+            Some(_) => " (this is another PE's memory, as ptr shows it: pass the own address instead)",
+            None if self.window.in_heap(addr, 0) => " (the range begins in the heap and ends outside)",
+            None => "",
+        };
+        let statics = match self.statics {
+            None => ", or of a global of the executable",
+            Some(refusal) => refusal.hint(),
+        };
+        Error::NotSymmetric { arg, addr, len, statics, hint }
+    }
+
+    /// True for read-only data of the executable while its globals are symmetric.
+    pub(crate) fn is_own_constant(&self, addr: usize, len: usize) -> bool {
+        self.statics.is_none() && dushmem_os::image::is_constant(addr, len)
+    }
+
+    /// The address, in this process, of PE `pe`'s copy, where it may be loaded from.
+    pub(crate) fn mapped_address(&self, pe: usize, addr: usize, len: usize) -> Option<*const u8> {
+        if self.mapped { self.window.translate(addr, len, pe).map(|at| at as *const u8) } else { None }
+    }
+
+    /// A number for a symmetric object that is the same on all PEs.
+    pub(crate) fn symmetric_offset(&self, addr: usize) -> usize {
+        self.window.offset_of(addr).unwrap_or(0)
+    }
+
+    /// The address at which this PE can load and store PE `pe`'s copy of the object at `addr`, or null.
+    pub fn ptr(&self, addr: *const u8, pe: i32) -> Result<*mut u8> {
+        self.check_alive()?;
+        let pe = self.world_pe(&self.default_context, pe)?;
+        if pe != self.me && !self.transport.maps(pe) {
+            return Ok(core::ptr::null_mut());
+        }
+        Ok(self.window.translate(addr as usize, 0, pe).map_or(core::ptr::null_mut(), |at| at as *mut u8))
+    }
+
+    /// True if the object at `addr` can be used in operations to PE `pe`.
+    pub fn addr_accessible(&self, addr: *const u8, pe: i32) -> bool {
+        self.pe_accessible(pe) && self.window.translate(addr as usize, 1, pe as usize).is_some()
+    }
+
+    /// True if operations to PE `pe` are possible.
+    pub fn pe_accessible(&self, pe: i32) -> bool {
+        self.is_alive() && (0..self.n as i32).contains(&pe)
+    }
+}
+
+/// Exchanges the cards and checks that the PEs can live together.
+fn exchange_cards(
+    boot: &dyn Bootstrap,
+    settings: &Settings,
+    offered: &core::result::Result<Offer, Refusal>,
+    offer: &Offer,
+) -> Result<Vec<Card>> {
+    let mine = Card {
+        abi: SHARED_ABI,
+        flags: offered.is_ok().into(),
+        heap: settings.heap_size,
+        team_slots: settings.team_slots as u64,
+        static_len: offer.len as u64,
+        static_identity: offer.identity,
+    };
+    let cards: Vec<Card> = boot
+        .allgather(bytemuck::bytes_of(&mine))
+        .iter()
+        .map(|bytes| bytemuck::pod_read_unaligned(bytes))
+        .collect();
+    let differs =
+        |what: &str, value: fn(&Card) -> u64| match cards.iter().position(|c| value(c) != value(&cards[0])) {
+            None => Ok(()),
+            Some(pe) => Err(Error::Disagreement(format!(
+                "{what}: PE 0 has {}, PE {pe} has {}; start all PEs alike",
+                value(&cards[0]),
+                value(&cards[pe])
+            ))),
+        };
+    differs("version of the shared memory (PEs use different builds of the library)", |c| c.abi.into())?;
+    differs("DUSHMEM_SYMMETRIC_SIZE in bytes", |c| c.heap)?;
+    differs("DUSHMEM_TEAM_SLOTS", |c| c.team_slots)?;
+    Ok(cards)
+}
