@@ -13,7 +13,7 @@ pub const TRANSPORTS: &[&str] = &["shm", "loopback"];
 pub const DEVICES: &[&str] = &["emu"];
 
 /// Connects this process to its job, by the first bootstrap that fits. May be called again after finalize.
-pub fn bootstrap() -> Result<Arc<dyn Bootstrap>> {
+pub fn connect() -> Result<Arc<dyn Bootstrap>> {
     Ok(dushmem_boot::connect()?)
 }
 
