@@ -13,6 +13,7 @@
 //! | [`process`] | starting processes, reaping them, ending with the launcher |
 //! | [`signal`] | names, sending, receiving through a descriptor |
 //! | [`socket`] | control sockets, pipes, polling |
+//! | [`symbols`] | which object a symbol comes from; the host's name |
 #![deny(unsafe_op_in_unsafe_fn)]
 
 pub mod clock;
@@ -25,3 +26,4 @@ pub mod memory;
 pub mod process;
 pub mod signal;
 pub mod socket;
+pub mod symbols;

@@ -47,13 +47,16 @@ void dushmem_impl_ring_bell(int pe);
         __asm__("" : "+r"(address)); \
     } while (0)
 
+/* Moves the address to PE pe and notes where its doorbell is: what follows reads the record no more. */
+#define DUSHMEM_IMPL_GO(record, address, pe) \
+    const uintptr_t bell = (record)->doorbell + (uintptr_t)(record)->delta[pe]; \
+    DUSHMEM_IMPL_MOVE(address, (record)->delta[pe])
+
 /* After a store: whoever sleeps there is woken. The sleeper orders its side, so a look is enough. */
-#define DUSHMEM_IMPL_RING(record, pe) \
+#define DUSHMEM_IMPL_RING(bell, pe) \
     do { \
         __asm__ volatile("" ::: "memory"); \
-        if (__builtin_expect( \
-                *(const volatile uint32_t *)((record)->doorbell + (uintptr_t)(record)->delta[pe]) != 0, 0)) \
-            dushmem_impl_ring_bell(pe); \
+        if (__builtin_expect(*(const volatile uint32_t *)(bell) != 0, 0)) dushmem_impl_ring_bell(pe); \
     } while (0)
 
 #define DUSHMEM_IMPL_HERE(record, address, pe) \
@@ -65,9 +68,9 @@ void dushmem_impl_ring_bell(int pe);
         const dushmem_fast_path *record = dushmem_fast_path_v1; \
         uintptr_t address = (uintptr_t)dest; \
         if (DUSHMEM_IMPL_HERE(record, address, pe)) { \
-            DUSHMEM_IMPL_MOVE(address, record->delta[pe]); \
+            DUSHMEM_IMPL_GO(record, address, pe); \
             *(volatile T *)address = value; \
-            DUSHMEM_IMPL_RING(record, pe); \
+            DUSHMEM_IMPL_RING(bell, pe); \
         } else { \
             dushmem_impl_##F##_##NAME##_p(dest, value, pe); \
         } \
@@ -85,11 +88,8 @@ void dushmem_impl_ring_bell(int pe);
         return dushmem_impl_##F##_##NAME##_g(source, pe); \
     }
 
-/* Longer copies gain nothing from being inline. */
-#define DUSHMEM_IMPL_COPY_MAX 256
-
 #define DUSHMEM_IMPL_FITS(record, address, bytes, pe) \
-    DUSHMEM_IMPL_LIKELY((bytes) <= DUSHMEM_IMPL_COPY_MAX && (address) - (record)->base < (record)->limit && \
+    DUSHMEM_IMPL_LIKELY((address) - (record)->base < (record)->limit && \
                         (bytes) <= (record)->limit - ((address) - (record)->base) && \
                         (uint32_t)(pe) < (record)->n_pes)
 
@@ -100,13 +100,13 @@ void dushmem_impl_ring_bell(int pe);
     DUSHMEM_IMPL_INLINE void F##_##NAME(T *dest, const T *source, size_t nelems, int pe) { \
         const dushmem_fast_path *record = dushmem_fast_path_v1; \
         uintptr_t address = (uintptr_t)dest; \
-        if (nelems <= DUSHMEM_IMPL_COPY_MAX / (SIZE) && DUSHMEM_IMPL_FITS(record, address, nelems * (SIZE), pe)) { \
-            DUSHMEM_IMPL_MOVE(address, record->delta[pe]); \
+        if (nelems <= SIZE_MAX / (SIZE) && DUSHMEM_IMPL_FITS(record, address, nelems * (SIZE), pe)) { \
+            DUSHMEM_IMPL_GO(record, address, pe); \
             if (nelems == 1) \
                 __builtin_memcpy((void *)address, source, (SIZE)); \
             else \
                 __builtin_memmove((void *)address, source, nelems * (SIZE)); \
-            DUSHMEM_IMPL_RING(record, pe); \
+            DUSHMEM_IMPL_RING(bell, pe); \
         } else { \
             dushmem_impl_##F##_##NAME(dest, source, nelems, pe); \
         } \
@@ -118,7 +118,7 @@ void dushmem_impl_ring_bell(int pe);
     DUSHMEM_IMPL_INLINE void F##_##NAME(T *dest, const T *source, size_t nelems, int pe) { \
         const dushmem_fast_path *record = dushmem_fast_path_v1; \
         uintptr_t address = (uintptr_t)source; \
-        if (nelems <= DUSHMEM_IMPL_COPY_MAX / (SIZE) && DUSHMEM_IMPL_FITS(record, address, nelems * (SIZE), pe)) { \
+        if (nelems <= SIZE_MAX / (SIZE) && DUSHMEM_IMPL_FITS(record, address, nelems * (SIZE), pe)) { \
             DUSHMEM_IMPL_MOVE(address, record->delta[pe]); \
             __asm__ volatile("" ::: "memory"); \
             if (nelems == 1) \
@@ -159,9 +159,9 @@ void dushmem_impl_ring_bell(int pe);
         const dushmem_fast_path *record = dushmem_fast_path_v1; \
         uintptr_t address = (uintptr_t)dest; \
         if (DUSHMEM_IMPL_WORD(record, address, T, pe)) { \
-            DUSHMEM_IMPL_MOVE(address, record->delta[pe]); \
+            DUSHMEM_IMPL_GO(record, address, pe); \
             __atomic_store((T *)address, &value, __ATOMIC_RELEASE); \
-            DUSHMEM_IMPL_RING(record, pe); \
+            DUSHMEM_IMPL_RING(bell, pe); \
         } else { \
             dushmem_impl_##F##_##NAME##_atomic_set(dest, value, pe); \
         } \
@@ -175,9 +175,9 @@ void dushmem_impl_ring_bell(int pe);
         uintptr_t address = (uintptr_t)dest; \
         if (DUSHMEM_IMPL_WORD(record, address, T, pe)) { \
             T old; \
-            DUSHMEM_IMPL_MOVE(address, record->delta[pe]); \
+            DUSHMEM_IMPL_GO(record, address, pe); \
             __atomic_exchange((T *)address, &value, &old, __ATOMIC_ACQ_REL); \
-            DUSHMEM_IMPL_RING(record, pe); \
+            DUSHMEM_IMPL_RING(bell, pe); \
             return old; \
         } \
         return dushmem_impl_##F##_##NAME##_atomic_swap(dest, value, pe); \
@@ -190,9 +190,9 @@ void dushmem_impl_ring_bell(int pe);
         const dushmem_fast_path *record = dushmem_fast_path_v1; \
         uintptr_t address = (uintptr_t)dest; \
         if (DUSHMEM_IMPL_WORD(record, address, T, pe)) { \
-            DUSHMEM_IMPL_MOVE(address, record->delta[pe]); \
+            DUSHMEM_IMPL_GO(record, address, pe); \
             __atomic_compare_exchange((T *)address, &cond, &value, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE); \
-            DUSHMEM_IMPL_RING(record, pe); \
+            DUSHMEM_IMPL_RING(bell, pe); \
             return cond; \
         } \
         return dushmem_impl_##F##_##NAME##_atomic_compare_swap(dest, cond, value, pe); \
@@ -207,9 +207,9 @@ void dushmem_impl_ring_bell(int pe);
         uintptr_t address = (uintptr_t)dest; \
         if (DUSHMEM_IMPL_WORD(record, address, T, pe)) { \
             T old; \
-            DUSHMEM_IMPL_MOVE(address, record->delta[pe]); \
+            DUSHMEM_IMPL_GO(record, address, pe); \
             old = BUILTIN((T *)address, value, __ATOMIC_ACQ_REL); \
-            DUSHMEM_IMPL_RING(record, pe); \
+            DUSHMEM_IMPL_RING(bell, pe); \
             return old; \
         } \
         return dushmem_impl_##F##_##NAME##_atomic_fetch_##OP(dest, value, pe); \
@@ -220,9 +220,9 @@ void dushmem_impl_ring_bell(int pe);
         const dushmem_fast_path *record = dushmem_fast_path_v1; \
         uintptr_t address = (uintptr_t)dest; \
         if (DUSHMEM_IMPL_WORD(record, address, T, pe)) { \
-            DUSHMEM_IMPL_MOVE(address, record->delta[pe]); \
+            DUSHMEM_IMPL_GO(record, address, pe); \
             (void)BUILTIN((T *)address, value, __ATOMIC_ACQ_REL); \
-            DUSHMEM_IMPL_RING(record, pe); \
+            DUSHMEM_IMPL_RING(bell, pe); \
         } else { \
             dushmem_impl_##F##_##NAME##_atomic_##OP(dest, value, pe); \
         } \
@@ -236,9 +236,9 @@ void dushmem_impl_ring_bell(int pe);
         uintptr_t address = (uintptr_t)dest; \
         if (DUSHMEM_IMPL_WORD(record, address, T, pe)) { \
             T old; \
-            DUSHMEM_IMPL_MOVE(address, record->delta[pe]); \
+            DUSHMEM_IMPL_GO(record, address, pe); \
             old = __atomic_fetch_add((T *)address, 1, __ATOMIC_ACQ_REL); \
-            DUSHMEM_IMPL_RING(record, pe); \
+            DUSHMEM_IMPL_RING(bell, pe); \
             return old; \
         } \
         return dushmem_impl_##F##_##NAME##_atomic_fetch_inc(dest, pe); \
@@ -248,9 +248,9 @@ void dushmem_impl_ring_bell(int pe);
         const dushmem_fast_path *record = dushmem_fast_path_v1; \
         uintptr_t address = (uintptr_t)dest; \
         if (DUSHMEM_IMPL_WORD(record, address, T, pe)) { \
-            DUSHMEM_IMPL_MOVE(address, record->delta[pe]); \
+            DUSHMEM_IMPL_GO(record, address, pe); \
             (void)__atomic_fetch_add((T *)address, 1, __ATOMIC_ACQ_REL); \
-            DUSHMEM_IMPL_RING(record, pe); \
+            DUSHMEM_IMPL_RING(bell, pe); \
         } else { \
             dushmem_impl_##F##_##NAME##_atomic_inc(dest, pe); \
         } \

@@ -1,10 +1,22 @@
 //! Lists of types for the preprocessor: what the inline functions, `_Generic` and overloads go through.
 use super::header::NOTE;
-use super::table::{Family, Table, Type};
+use super::table::{Family, Op, Table, Type};
 use std::fmt::Write;
 
 /// Names that inline functions and the C part of the library use; exported besides the table's.
-pub const SUPPORT: &[&str] = &["dushmem_fast_path_v1", "dushmem_impl_ring_bell"];
+pub const SUPPORT: &[&str] = &[
+    "dushmem_fast_path_v1",
+    "dushmem_impl_longdouble_get",
+    "dushmem_impl_longdouble_put",
+    "dushmem_impl_ring_bell",
+];
+
+/// True for the operations that `host_inline.h` has a form of.
+pub fn is_inline(op: &Op) -> bool {
+    let transfers = ["<T>_p", "<T>_g", "<T>_put", "<T>_get", "put<N>", "get<N>", "putmem", "getmem"];
+    let atomic = op.area == "amo" && op.name.contains("_atomic_") && !op.name.ends_with("_nbi");
+    op.body.is_some() && (atomic || transfers.contains(&op.name.as_str()))
+}
 
 const TABLES: &[&str] =
     &["rma", "amo", "amo_ext", "amo_bit", "wait", "wait_many", "reduce_bit", "reduce_ord", "reduce_sum"];

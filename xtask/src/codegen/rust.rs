@@ -60,13 +60,9 @@ fn groups<'a>(table: &'a Table, op: &'a Op) -> Vec<Vec<Function<'a>>> {
 fn export(group: &[Function<'_>]) -> Result<String, String> {
     let first = &group[0];
     let names: Vec<String> = group.iter().map(|function| format!("\"{}\"", function.name())).collect();
-    if needs_c(first) {
-        let pairs = group.iter().map(|f| format!("    c \"{0}\" = longdouble_{0};\n", f.name()));
-        return Ok(pairs.collect());
-    }
     let mut params = Vec::new();
     for param in &first.op.params {
-        params.push(format!("{}: {}", param.name, rust_type(&param.kind, first)?));
+        params.push(format!("{}: {}", param.name.to_lowercase(), rust_type(&param.kind, first)?));
     }
     let form = match (first.ctx, first.op.ctx.is_empty()) {
         (true, _) => "ctx",
@@ -86,11 +82,17 @@ fn export(group: &[Function<'_>]) -> Result<String, String> {
 /// One file of exports for each area, and the module that declares them.
 pub fn exports(table: &Table) -> Result<Vec<(String, String)>, String> {
     let mut areas: BTreeMap<String, String> = BTreeMap::new();
+    let mut in_c: BTreeMap<String, String> = BTreeMap::new();
     for op in table.ops.iter().filter(|op| op.body.is_some()) {
         let text = areas.entry(op.area.replace('-', "_")).or_default();
         let _ = writeln!(text, "    // {}", op.name);
         for group in groups(table, op) {
-            text.push_str(&export(&group)?);
+            if needs_c(&group[0]) {
+                let area = in_c.entry(op.area.replace('-', "_")).or_default();
+                area.extend(group.iter().map(|f| format!("    \"{0}\" = longdouble_{0};\n", f.name())));
+            } else {
+                text.push_str(&export(&group)?);
+            }
         }
     }
     let mut declared = format!("{NOTE}//! Every exported name of the table, by area.\n\n");
@@ -98,15 +100,36 @@ pub fn exports(table: &Table) -> Result<Vec<(String, String)>, String> {
     for (area, text) in areas {
         let _ = writeln!(declared, "mod {area};");
         let uses = "use crate::export::export;\n#[allow(unused_imports, reason = \"each area needs some of them\")]\nuse crate::ops::prelude::*;\n";
+        let c = in_c.get(&area).map_or(String::new(), |list| format!("\ncrate::export::export_c! {{\n{list}}}\n"));
         files.push((
             format!("crates/capi/src/gen/{area}.rs"),
-            format!("{NOTE}{uses}\nexport! {{\n{text}}}\n"),
+            format!("{NOTE}{uses}\nexport! {{\n{text}}}\n{c}"),
         ));
     }
+    declared.push_str("pub mod inlined;\n");
+    files.push(("crates/capi/src/gen/inlined.rs".into(), inlined(table)));
     let (note, rest) = declared.split_at(NOTE.len());
     let declared = rest.replacen("\n\n", &format!("\n{note}\n"), 1);
     files.push(("crates/capi/src/gen/mod.rs".into(), declared));
     Ok(files)
+}
+
+/// The names that headers have inline forms of.
+fn inlined(table: &Table) -> String {
+    let mut text = format!("//! Names that the headers have inline forms of, by family.\n{NOTE}use core::ffi::CStr;\n");
+    for family in super::table::Family::ALL {
+        let name = family.prefix();
+        let _ = write!(text, "\n/// `{name}_`\n#[rustfmt::skip]\npub const {}: &[&CStr] = &[\n", name.to_uppercase());
+        for op in table.ops.iter().filter(|op| super::inline::is_inline(op)) {
+            for space in op.spaces.iter().filter(|space| space.family == family) {
+                for function in functions(table, op, *space).iter().filter(|function| !function.ctx) {
+                    let _ = writeln!(text, "    c\"{}\",", function.name());
+                }
+            }
+        }
+        text.push_str("];\n");
+    }
+    text
 }
 
 const VARIABLE_TYPES: &str = "

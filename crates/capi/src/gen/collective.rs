@@ -38,32 +38,32 @@ export! {
     // alltoallmem
     plain ["dushmem_alltoallmem" "nvshmem_alltoallmem" "shmem_alltoallmem"] (team: i32, dest: *mut u8, source: *const u8, nelems: usize) -> i32 => coll::alltoall::<u8>;
     // <T>_broadcast
-    plain ["dushmem_float_broadcast" "nvshmem_float_broadcast" "shmem_float_broadcast"] (team: i32, dest: *mut f32, source: *const f32, nelems: usize, PE_root: i32) -> i32 => coll::broadcast::<f32>;
-    plain ["dushmem_double_broadcast" "nvshmem_double_broadcast" "shmem_double_broadcast"] (team: i32, dest: *mut f64, source: *const f64, nelems: usize, PE_root: i32) -> i32 => coll::broadcast::<f64>;
-    plain ["dushmem_char_broadcast" "nvshmem_char_broadcast" "shmem_char_broadcast"] (team: i32, dest: *mut i8, source: *const i8, nelems: usize, PE_root: i32) -> i32 => coll::broadcast::<i8>;
-    plain ["dushmem_schar_broadcast" "nvshmem_schar_broadcast" "shmem_schar_broadcast"] (team: i32, dest: *mut i8, source: *const i8, nelems: usize, PE_root: i32) -> i32 => coll::broadcast::<i8>;
-    plain ["dushmem_short_broadcast" "nvshmem_short_broadcast" "shmem_short_broadcast"] (team: i32, dest: *mut i16, source: *const i16, nelems: usize, PE_root: i32) -> i32 => coll::broadcast::<i16>;
-    plain ["dushmem_int_broadcast" "nvshmem_int_broadcast" "shmem_int_broadcast"] (team: i32, dest: *mut i32, source: *const i32, nelems: usize, PE_root: i32) -> i32 => coll::broadcast::<i32>;
-    plain ["dushmem_long_broadcast" "nvshmem_long_broadcast" "shmem_long_broadcast"] (team: i32, dest: *mut i64, source: *const i64, nelems: usize, PE_root: i32) -> i32 => coll::broadcast::<i64>;
-    plain ["dushmem_longlong_broadcast" "nvshmem_longlong_broadcast" "shmem_longlong_broadcast"] (team: i32, dest: *mut i64, source: *const i64, nelems: usize, PE_root: i32) -> i32 => coll::broadcast::<i64>;
-    plain ["dushmem_uchar_broadcast" "nvshmem_uchar_broadcast" "shmem_uchar_broadcast"] (team: i32, dest: *mut u8, source: *const u8, nelems: usize, PE_root: i32) -> i32 => coll::broadcast::<u8>;
-    plain ["dushmem_ushort_broadcast" "nvshmem_ushort_broadcast" "shmem_ushort_broadcast"] (team: i32, dest: *mut u16, source: *const u16, nelems: usize, PE_root: i32) -> i32 => coll::broadcast::<u16>;
-    plain ["dushmem_uint_broadcast" "nvshmem_uint_broadcast" "shmem_uint_broadcast"] (team: i32, dest: *mut u32, source: *const u32, nelems: usize, PE_root: i32) -> i32 => coll::broadcast::<u32>;
-    plain ["dushmem_ulong_broadcast" "nvshmem_ulong_broadcast" "shmem_ulong_broadcast"] (team: i32, dest: *mut u64, source: *const u64, nelems: usize, PE_root: i32) -> i32 => coll::broadcast::<u64>;
-    plain ["dushmem_ulonglong_broadcast" "nvshmem_ulonglong_broadcast" "shmem_ulonglong_broadcast"] (team: i32, dest: *mut u64, source: *const u64, nelems: usize, PE_root: i32) -> i32 => coll::broadcast::<u64>;
-    plain ["dushmem_int8_broadcast" "nvshmem_int8_broadcast" "shmem_int8_broadcast"] (team: i32, dest: *mut i8, source: *const i8, nelems: usize, PE_root: i32) -> i32 => coll::broadcast::<i8>;
-    plain ["dushmem_int16_broadcast" "nvshmem_int16_broadcast" "shmem_int16_broadcast"] (team: i32, dest: *mut i16, source: *const i16, nelems: usize, PE_root: i32) -> i32 => coll::broadcast::<i16>;
-    plain ["dushmem_int32_broadcast" "nvshmem_int32_broadcast" "shmem_int32_broadcast"] (team: i32, dest: *mut i32, source: *const i32, nelems: usize, PE_root: i32) -> i32 => coll::broadcast::<i32>;
-    plain ["dushmem_int64_broadcast" "nvshmem_int64_broadcast" "shmem_int64_broadcast"] (team: i32, dest: *mut i64, source: *const i64, nelems: usize, PE_root: i32) -> i32 => coll::broadcast::<i64>;
-    plain ["dushmem_uint8_broadcast" "nvshmem_uint8_broadcast" "shmem_uint8_broadcast"] (team: i32, dest: *mut u8, source: *const u8, nelems: usize, PE_root: i32) -> i32 => coll::broadcast::<u8>;
-    plain ["dushmem_uint16_broadcast" "nvshmem_uint16_broadcast" "shmem_uint16_broadcast"] (team: i32, dest: *mut u16, source: *const u16, nelems: usize, PE_root: i32) -> i32 => coll::broadcast::<u16>;
-    plain ["dushmem_uint32_broadcast" "nvshmem_uint32_broadcast" "shmem_uint32_broadcast"] (team: i32, dest: *mut u32, source: *const u32, nelems: usize, PE_root: i32) -> i32 => coll::broadcast::<u32>;
-    plain ["dushmem_uint64_broadcast" "nvshmem_uint64_broadcast" "shmem_uint64_broadcast"] (team: i32, dest: *mut u64, source: *const u64, nelems: usize, PE_root: i32) -> i32 => coll::broadcast::<u64>;
-    plain ["dushmem_size_broadcast" "nvshmem_size_broadcast" "shmem_size_broadcast"] (team: i32, dest: *mut u64, source: *const u64, nelems: usize, PE_root: i32) -> i32 => coll::broadcast::<u64>;
-    plain ["dushmem_ptrdiff_broadcast" "nvshmem_ptrdiff_broadcast" "shmem_ptrdiff_broadcast"] (team: i32, dest: *mut i64, source: *const i64, nelems: usize, PE_root: i32) -> i32 => coll::broadcast::<i64>;
-    plain ["dushmem_longdouble_broadcast" "shmem_longdouble_broadcast"] (team: i32, dest: *mut LongDouble, source: *const LongDouble, nelems: usize, PE_root: i32) -> i32 => coll::broadcast::<LongDouble>;
+    plain ["dushmem_float_broadcast" "nvshmem_float_broadcast" "shmem_float_broadcast"] (team: i32, dest: *mut f32, source: *const f32, nelems: usize, pe_root: i32) -> i32 => coll::broadcast::<f32>;
+    plain ["dushmem_double_broadcast" "nvshmem_double_broadcast" "shmem_double_broadcast"] (team: i32, dest: *mut f64, source: *const f64, nelems: usize, pe_root: i32) -> i32 => coll::broadcast::<f64>;
+    plain ["dushmem_char_broadcast" "nvshmem_char_broadcast" "shmem_char_broadcast"] (team: i32, dest: *mut i8, source: *const i8, nelems: usize, pe_root: i32) -> i32 => coll::broadcast::<i8>;
+    plain ["dushmem_schar_broadcast" "nvshmem_schar_broadcast" "shmem_schar_broadcast"] (team: i32, dest: *mut i8, source: *const i8, nelems: usize, pe_root: i32) -> i32 => coll::broadcast::<i8>;
+    plain ["dushmem_short_broadcast" "nvshmem_short_broadcast" "shmem_short_broadcast"] (team: i32, dest: *mut i16, source: *const i16, nelems: usize, pe_root: i32) -> i32 => coll::broadcast::<i16>;
+    plain ["dushmem_int_broadcast" "nvshmem_int_broadcast" "shmem_int_broadcast"] (team: i32, dest: *mut i32, source: *const i32, nelems: usize, pe_root: i32) -> i32 => coll::broadcast::<i32>;
+    plain ["dushmem_long_broadcast" "nvshmem_long_broadcast" "shmem_long_broadcast"] (team: i32, dest: *mut i64, source: *const i64, nelems: usize, pe_root: i32) -> i32 => coll::broadcast::<i64>;
+    plain ["dushmem_longlong_broadcast" "nvshmem_longlong_broadcast" "shmem_longlong_broadcast"] (team: i32, dest: *mut i64, source: *const i64, nelems: usize, pe_root: i32) -> i32 => coll::broadcast::<i64>;
+    plain ["dushmem_uchar_broadcast" "nvshmem_uchar_broadcast" "shmem_uchar_broadcast"] (team: i32, dest: *mut u8, source: *const u8, nelems: usize, pe_root: i32) -> i32 => coll::broadcast::<u8>;
+    plain ["dushmem_ushort_broadcast" "nvshmem_ushort_broadcast" "shmem_ushort_broadcast"] (team: i32, dest: *mut u16, source: *const u16, nelems: usize, pe_root: i32) -> i32 => coll::broadcast::<u16>;
+    plain ["dushmem_uint_broadcast" "nvshmem_uint_broadcast" "shmem_uint_broadcast"] (team: i32, dest: *mut u32, source: *const u32, nelems: usize, pe_root: i32) -> i32 => coll::broadcast::<u32>;
+    plain ["dushmem_ulong_broadcast" "nvshmem_ulong_broadcast" "shmem_ulong_broadcast"] (team: i32, dest: *mut u64, source: *const u64, nelems: usize, pe_root: i32) -> i32 => coll::broadcast::<u64>;
+    plain ["dushmem_ulonglong_broadcast" "nvshmem_ulonglong_broadcast" "shmem_ulonglong_broadcast"] (team: i32, dest: *mut u64, source: *const u64, nelems: usize, pe_root: i32) -> i32 => coll::broadcast::<u64>;
+    plain ["dushmem_int8_broadcast" "nvshmem_int8_broadcast" "shmem_int8_broadcast"] (team: i32, dest: *mut i8, source: *const i8, nelems: usize, pe_root: i32) -> i32 => coll::broadcast::<i8>;
+    plain ["dushmem_int16_broadcast" "nvshmem_int16_broadcast" "shmem_int16_broadcast"] (team: i32, dest: *mut i16, source: *const i16, nelems: usize, pe_root: i32) -> i32 => coll::broadcast::<i16>;
+    plain ["dushmem_int32_broadcast" "nvshmem_int32_broadcast" "shmem_int32_broadcast"] (team: i32, dest: *mut i32, source: *const i32, nelems: usize, pe_root: i32) -> i32 => coll::broadcast::<i32>;
+    plain ["dushmem_int64_broadcast" "nvshmem_int64_broadcast" "shmem_int64_broadcast"] (team: i32, dest: *mut i64, source: *const i64, nelems: usize, pe_root: i32) -> i32 => coll::broadcast::<i64>;
+    plain ["dushmem_uint8_broadcast" "nvshmem_uint8_broadcast" "shmem_uint8_broadcast"] (team: i32, dest: *mut u8, source: *const u8, nelems: usize, pe_root: i32) -> i32 => coll::broadcast::<u8>;
+    plain ["dushmem_uint16_broadcast" "nvshmem_uint16_broadcast" "shmem_uint16_broadcast"] (team: i32, dest: *mut u16, source: *const u16, nelems: usize, pe_root: i32) -> i32 => coll::broadcast::<u16>;
+    plain ["dushmem_uint32_broadcast" "nvshmem_uint32_broadcast" "shmem_uint32_broadcast"] (team: i32, dest: *mut u32, source: *const u32, nelems: usize, pe_root: i32) -> i32 => coll::broadcast::<u32>;
+    plain ["dushmem_uint64_broadcast" "nvshmem_uint64_broadcast" "shmem_uint64_broadcast"] (team: i32, dest: *mut u64, source: *const u64, nelems: usize, pe_root: i32) -> i32 => coll::broadcast::<u64>;
+    plain ["dushmem_size_broadcast" "nvshmem_size_broadcast" "shmem_size_broadcast"] (team: i32, dest: *mut u64, source: *const u64, nelems: usize, pe_root: i32) -> i32 => coll::broadcast::<u64>;
+    plain ["dushmem_ptrdiff_broadcast" "nvshmem_ptrdiff_broadcast" "shmem_ptrdiff_broadcast"] (team: i32, dest: *mut i64, source: *const i64, nelems: usize, pe_root: i32) -> i32 => coll::broadcast::<i64>;
+    plain ["dushmem_longdouble_broadcast" "shmem_longdouble_broadcast"] (team: i32, dest: *mut LongDouble, source: *const LongDouble, nelems: usize, pe_root: i32) -> i32 => coll::broadcast::<LongDouble>;
     // broadcastmem
-    plain ["dushmem_broadcastmem" "nvshmem_broadcastmem" "shmem_broadcastmem"] (team: i32, dest: *mut u8, source: *const u8, nelems: usize, PE_root: i32) -> i32 => coll::broadcast::<u8>;
+    plain ["dushmem_broadcastmem" "nvshmem_broadcastmem" "shmem_broadcastmem"] (team: i32, dest: *mut u8, source: *const u8, nelems: usize, pe_root: i32) -> i32 => coll::broadcast::<u8>;
     // <T>_fcollect
     plain ["dushmem_float_fcollect" "nvshmem_float_fcollect" "shmem_float_fcollect"] (team: i32, dest: *mut f32, source: *const f32, nelems: usize) -> i32 => coll::fcollect::<f32>;
     plain ["dushmem_double_fcollect" "nvshmem_double_fcollect" "shmem_double_fcollect"] (team: i32, dest: *mut f64, source: *const f64, nelems: usize) -> i32 => coll::fcollect::<f64>;

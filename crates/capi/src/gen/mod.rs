@@ -13,3 +13,4 @@ mod setup;
 mod signal;
 mod team;
 mod thread;
+pub mod inlined;

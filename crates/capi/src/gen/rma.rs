@@ -91,8 +91,6 @@ export! {
     default ["dushmem_uint64_p" "nvshmem_uint64_p" "shmem_uint64_p"] (dest: *mut u64, value: u64, pe: i32) -> () => rma::p::<u64>;
     default ["dushmem_size_p" "nvshmem_size_p" "shmem_size_p"] (dest: *mut u64, value: u64, pe: i32) -> () => rma::p::<u64>;
     default ["dushmem_ptrdiff_p" "nvshmem_ptrdiff_p" "shmem_ptrdiff_p"] (dest: *mut i64, value: i64, pe: i32) -> () => rma::p::<i64>;
-    c "dushmem_longdouble_p" = longdouble_dushmem_longdouble_p;
-    c "shmem_longdouble_p" = longdouble_shmem_longdouble_p;
     ctx ["dushmem_ctx_float_p" "shmem_ctx_float_p"] (dest: *mut f32, value: f32, pe: i32) -> () => rma::p::<f32>;
     ctx ["dushmem_ctx_double_p" "shmem_ctx_double_p"] (dest: *mut f64, value: f64, pe: i32) -> () => rma::p::<f64>;
     ctx ["dushmem_ctx_char_p" "shmem_ctx_char_p"] (dest: *mut i8, value: i8, pe: i32) -> () => rma::p::<i8>;
@@ -116,8 +114,6 @@ export! {
     ctx ["dushmem_ctx_uint64_p" "shmem_ctx_uint64_p"] (dest: *mut u64, value: u64, pe: i32) -> () => rma::p::<u64>;
     ctx ["dushmem_ctx_size_p" "shmem_ctx_size_p"] (dest: *mut u64, value: u64, pe: i32) -> () => rma::p::<u64>;
     ctx ["dushmem_ctx_ptrdiff_p" "shmem_ctx_ptrdiff_p"] (dest: *mut i64, value: i64, pe: i32) -> () => rma::p::<i64>;
-    c "dushmem_ctx_longdouble_p" = longdouble_dushmem_ctx_longdouble_p;
-    c "shmem_ctx_longdouble_p" = longdouble_shmem_ctx_longdouble_p;
     // <T>_iput
     default ["dushmem_float_iput" "nvshmem_float_iput" "shmem_float_iput"] (dest: *mut f32, source: *const f32, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iput::<f32>;
     default ["dushmem_double_iput" "nvshmem_double_iput" "shmem_double_iput"] (dest: *mut f64, source: *const f64, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iput::<f64>;
@@ -265,8 +261,6 @@ export! {
     default ["dushmem_uint64_g" "nvshmem_uint64_g" "shmem_uint64_g"] (source: *const u64, pe: i32) -> u64 => rma::g::<u64>;
     default ["dushmem_size_g" "nvshmem_size_g" "shmem_size_g"] (source: *const u64, pe: i32) -> u64 => rma::g::<u64>;
     default ["dushmem_ptrdiff_g" "nvshmem_ptrdiff_g" "shmem_ptrdiff_g"] (source: *const i64, pe: i32) -> i64 => rma::g::<i64>;
-    c "dushmem_longdouble_g" = longdouble_dushmem_longdouble_g;
-    c "shmem_longdouble_g" = longdouble_shmem_longdouble_g;
     ctx ["dushmem_ctx_float_g" "shmem_ctx_float_g"] (source: *const f32, pe: i32) -> f32 => rma::g::<f32>;
     ctx ["dushmem_ctx_double_g" "shmem_ctx_double_g"] (source: *const f64, pe: i32) -> f64 => rma::g::<f64>;
     ctx ["dushmem_ctx_char_g" "shmem_ctx_char_g"] (source: *const i8, pe: i32) -> i8 => rma::g::<i8>;
@@ -290,8 +284,6 @@ export! {
     ctx ["dushmem_ctx_uint64_g" "shmem_ctx_uint64_g"] (source: *const u64, pe: i32) -> u64 => rma::g::<u64>;
     ctx ["dushmem_ctx_size_g" "shmem_ctx_size_g"] (source: *const u64, pe: i32) -> u64 => rma::g::<u64>;
     ctx ["dushmem_ctx_ptrdiff_g" "shmem_ctx_ptrdiff_g"] (source: *const i64, pe: i32) -> i64 => rma::g::<i64>;
-    c "dushmem_ctx_longdouble_g" = longdouble_dushmem_ctx_longdouble_g;
-    c "shmem_ctx_longdouble_g" = longdouble_shmem_ctx_longdouble_g;
     // <T>_iget
     default ["dushmem_float_iget" "nvshmem_float_iget" "shmem_float_iget"] (dest: *mut f32, source: *const f32, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iget::<f32>;
     default ["dushmem_double_iget" "nvshmem_double_iget" "shmem_double_iget"] (dest: *mut f64, source: *const f64, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iget::<f64>;
@@ -478,4 +470,15 @@ export! {
     // getmem_nbi
     default ["dushmem_getmem_nbi" "nvshmem_getmem_nbi" "shmem_getmem_nbi"] (dest: *mut u8, source: *const u8, nelems: usize, pe: i32) -> () => rma::get_nbi::<u8>;
     ctx ["dushmem_ctx_getmem_nbi" "shmem_ctx_getmem_nbi"] (dest: *mut u8, source: *const u8, nelems: usize, pe: i32) -> () => rma::get_nbi::<u8>;
+}
+
+crate::export::export_c! {
+    "dushmem_longdouble_p" = longdouble_dushmem_longdouble_p;
+    "shmem_longdouble_p" = longdouble_shmem_longdouble_p;
+    "dushmem_ctx_longdouble_p" = longdouble_dushmem_ctx_longdouble_p;
+    "shmem_ctx_longdouble_p" = longdouble_shmem_ctx_longdouble_p;
+    "dushmem_longdouble_g" = longdouble_dushmem_longdouble_g;
+    "shmem_longdouble_g" = longdouble_shmem_longdouble_g;
+    "dushmem_ctx_longdouble_g" = longdouble_dushmem_ctx_longdouble_g;
+    "shmem_ctx_longdouble_g" = longdouble_shmem_ctx_longdouble_g;
 }
