@@ -144,7 +144,7 @@ impl World {
     ) -> Result<T> {
         let request = AmoRequest { op, wide: T::WIDE, value: value.to_bits(), cond: cond.to_bits() };
         let addr = dest as usize;
-        if addr % size_of::<T>() == 0
+        if addr.is_multiple_of(size_of::<T>())
             && let Some(at) = self.direct(ctx, addr, size_of::<T>(), pe)
         {
             // SAFETY: an aligned word of mapped symmetric memory.
@@ -218,7 +218,7 @@ impl World {
         later: Option<*mut u8>,
     ) -> Result<u64> {
         let pe = self.target(ctx, "dest", addr, request.width(), pe)?;
-        if addr % request.width() != 0 {
+        if !addr.is_multiple_of(request.width()) {
             return Err(Error::Misaligned { arg: "dest", addr, align: request.width() });
         }
         let pending = ctx.pending();

@@ -111,7 +111,7 @@ impl World {
         reuse: Reuse,
     ) -> Result<()> {
         if !source.is_null()
-            && signal.addr % 8 == 0
+            && signal.addr.is_multiple_of(8)
             && let Some(at) = self.direct(ctx, dest as usize, bytes, pe)
             && let Some(word) = self.direct(ctx, signal.addr, 8, pe)
         {
@@ -124,7 +124,7 @@ impl World {
             return Ok(());
         }
         let target = self.target(ctx, "sig_addr", signal.addr, 8, pe)?;
-        if signal.addr % 8 != 0 {
+        if !signal.addr.is_multiple_of(8) {
             return Err(Error::Misaligned { arg: "sig_addr", addr: signal.addr, align: 8 });
         }
         self.target_or_empty(ctx, "dest", dest as usize, bytes, pe)?;

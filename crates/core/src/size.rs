@@ -51,7 +51,7 @@ impl Size {
     pub fn show(bytes: u64) -> String {
         [("T", 40), ("G", 30), ("M", 20), ("K", 10)]
             .iter()
-            .find(|(_, shift)| bytes >= 1 << shift && bytes % (1 << shift) == 0)
+            .find(|(_, shift)| bytes >= 1 << shift && bytes.is_multiple_of(1 << shift))
             .map_or_else(|| bytes.to_string(), |(unit, shift)| format!("{}{unit}", bytes >> shift))
     }
 }

@@ -17,7 +17,7 @@ pub const HOST_LIMIT: usize = 15 << 40;
 /// First address of the device window, for device heaps.
 pub const DEVICE_BASE: usize = 0x2000_0000_0000;
 
-const _: () = assert!(HOST_BASE + HOST_LIMIT <= DEVICE_BASE);
+const _: () = assert!(HOST_BASE + HOST_LIMIT <= DEVICE_BASE && HOST_BASE.is_multiple_of(1 << 30));
 
 /// Sizes that all PEs of the job agree on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +43,11 @@ impl Layout {
     /// Bytes from one slice to the next.
     pub fn stride(&self) -> Option<usize> {
         self.heap_at().checked_add(self.heap)?.checked_next_power_of_two().map(|s| s.max(HUGE))
+    }
+
+    /// Slices begin at multiples of this in every process.
+    pub fn alignment(&self) -> usize {
+        self.stride().unwrap_or(HUGE).min(1 << 30)
     }
 
     /// Offset of a PE's static area in the file.
@@ -92,10 +97,11 @@ impl Window {
             .map_err(too_large)?;
         let end = layout.slices_at() + total as u64;
         memory::grow(fd, end).map_err(system)?;
-        let slices = match Mapping::reserve(Some(HOST_BASE), total) {
-            Ok(slices) if fixed => slices,
-            _ => Mapping::reserve_aligned(total, HUGE).map_err(|e| match e.raw_os_error() {
-                Some(libc_enomem) if libc_enomem == 12 => too_large(()),
+        let at_base = if fixed { Mapping::reserve(Some(HOST_BASE), total).ok() } else { None };
+        let slices = match at_base {
+            Some(slices) => slices,
+            None => Mapping::reserve_aligned(total, layout.alignment()).map_err(|e| match e.kind() {
+                std::io::ErrorKind::OutOfMemory => too_large(()),
                 _ => system(e),
             })?,
         };
@@ -239,12 +245,12 @@ mod tests {
         let windows: Vec<_> = (0..5).map(|me| Window::map(fd.as_fd(), me, &layout, false).unwrap()).collect();
         for (me, window) in windows.iter().enumerate() {
             let (heap, _) = window.heap();
-            for pe in 0..5 {
+            for (pe, owner) in windows.iter().enumerate() {
                 let word = window.peer(heap + 8, pe) as *mut u64;
                 // SAFETY: the address lies in the mapped heap of `pe`.
                 unsafe { word.write_volatile((me * 10 + pe) as u64) };
                 // SAFETY: as above, seen by its owner.
-                let seen = unsafe { ((windows[pe].heap().0 + 8) as *const u64).read_volatile() };
+                let seen = unsafe { ((owner.heap().0 + 8) as *const u64).read_volatile() };
                 assert_eq!(seen, (me * 10 + pe) as u64);
                 assert_eq!(window.peer_of(word as usize), (pe != me).then_some(pe));
             }

@@ -131,7 +131,7 @@ impl World {
             transport,
             world_team: OnceLock::new(),
             teams: Teams::new(settings.team_slots),
-            heap: Mutex::new(Allocator::new(layout.heap)),
+            heap: Mutex::new(Allocator::new(layout.heap, layout.heap_at())),
             empty_calls: AtomicU64::new(0),
             contexts: AtomicU32::new(1),
             turns: AtomicUsize::new(0),
@@ -384,7 +384,7 @@ impl World {
         if len > 0 && self.window.translate(addr, len, self.me).is_none() {
             return Err(self.not_symmetric(arg, addr, len));
         }
-        if len > 0 && addr % align != 0 {
+        if len > 0 && !addr.is_multiple_of(align) {
             return Err(Error::Misaligned { arg, addr, align });
         }
         Ok(())
@@ -392,7 +392,7 @@ impl World {
 
     #[inline]
     pub(crate) fn own_word(&self, arg: &'static str, addr: usize, len: usize) -> Result<()> {
-        if self.window.in_heap(addr, len) && addr % len == 0 && self.is_alive() {
+        if self.window.in_heap(addr, len) && addr.is_multiple_of(len) && self.is_alive() {
             return Ok(());
         }
         self.own_range(arg, addr, len, len)

@@ -1,1 +1,14 @@
-//! testkit
+//! Tests with many PEs.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`tools`] | where dushrun and the other programs are |
+//! | [`job`] | running a job of processes, with a time limit, and looking for what it left behind |
+//! | [`leftovers`] | processes, files and System V objects of a job |
+//! | [`processes`] | tests that run themselves again as the PEs of a job: [`pe_test!`] |
+#![deny(unsafe_op_in_unsafe_fn)]
+
+pub mod job;
+pub mod leftovers;
+pub mod processes;
+pub mod tools;

@@ -70,7 +70,7 @@ impl World {
             unsafe { mapped::copy(self.own_payload(team, epoch), source, bytes) };
         }
         self.meet(team, call, sign, bytes as u64, epoch)?;
-        for (rank, pe) in self.from_me_on(team) {
+        for (rank, pe) in self.members_from_me(team) {
             // SAFETY: block `rank` of the destination, which was checked; the member's buffer or source.
             unsafe {
                 let to = dest.add(rank * bytes);
@@ -103,7 +103,7 @@ impl World {
         }
         self.meet(team, call, sign, bytes as u64, epoch)?;
         let mine = team.me() * bytes;
-        for (rank, pe) in self.from_me_on(team) {
+        for (rank, pe) in self.members_from_me(team) {
             // SAFETY: block `rank` of the destination, block of this member in the other's source.
             unsafe {
                 let to = dest.add(rank * bytes);
@@ -118,7 +118,7 @@ impl World {
     }
 
     /// Members by rank and world PE, beginning with this one, so that not all read the same one at once.
-    pub(super) fn from_me_on<'t>(&self, team: &'t Team) -> impl Iterator<Item = (usize, usize)> + 't {
+    pub(super) fn members_from_me<'t>(&self, team: &'t Team) -> impl Iterator<Item = (usize, usize)> + 't {
         let n = team.pes().len();
         (0..n).map(move |i| (team.me() + i) % n).map(move |rank| (rank, team.pes()[rank] as usize))
     }

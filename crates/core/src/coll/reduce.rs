@@ -185,7 +185,7 @@ impl World {
         // SAFETY: parts of buffers that were checked.
         unsafe { self.reduce_part(team, dest, source, from, to, reducer) };
         self.synchronise(team, call, sign, bytes as u64)?;
-        for (rank, pe) in self.from_me_on(team) {
+        for (rank, pe) in self.members_from_me(team) {
             let (from, to) = part(n, members, rank);
             if rank != team.me() && to > from {
                 let at = from * reducer.elem;

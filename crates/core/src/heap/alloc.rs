@@ -12,6 +12,8 @@ pub const GRAIN: usize = 64;
 #[derive(Debug)]
 pub struct Allocator {
     total: usize,
+    /// Where offset 0 lies in something that is aligned as far as anybody asks.
+    phase: usize,
     /// Free blocks by offset.
     free: BTreeMap<usize, usize>,
     /// The same by size, then offset: the smallest that fits is taken, the lowest among equals.
@@ -32,11 +34,13 @@ pub struct Block {
 }
 
 impl Allocator {
-    /// An allocator over `total` bytes.
-    pub fn new(total: usize) -> Allocator {
+    /// An allocator over `total` bytes that begin `phase` bytes, a multiple of [`GRAIN`], after an address
+    /// that is aligned as far as anybody asks.
+    pub fn new(total: usize, phase: usize) -> Allocator {
         let total = total / GRAIN * GRAIN;
         let mut new = Allocator {
             total,
+            phase,
             free: BTreeMap::new(),
             by_size: BTreeSet::new(),
             used: BTreeMap::new(),
@@ -49,13 +53,13 @@ impl Allocator {
         new
     }
 
-    /// Takes `bytes > 0` bytes at a multiple of `align`, a power of two. `None` where no block fits.
+    /// Takes `bytes > 0` bytes at a place aligned to `align`, a power of two. `None` where no block fits.
     pub fn alloc(&mut self, bytes: usize, align: usize) -> Option<usize> {
         debug_assert!(bytes > 0 && align.is_power_of_two());
         let want = bytes.checked_next_multiple_of(GRAIN)?;
         let align = align.max(GRAIN);
         let (block, len, start) = self.by_size.range((want, 0)..).find_map(|&(len, offset)| {
-            let start = offset.checked_next_multiple_of(align)?;
+            let start = (self.phase + offset).checked_next_multiple_of(align)? - self.phase;
             (start - offset <= len - want).then_some((offset, len, start))
         })?;
         self.remove_free(block, len);
@@ -160,6 +164,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    const PHASE: usize = 3 << 10;
+
     #[derive(Clone, Debug)]
     enum Step {
         Alloc { bytes: usize, align: u32 },
@@ -178,7 +184,7 @@ mod tests {
 
     /// Runs the steps, checks against a list of live blocks, and returns the offsets given out.
     fn run(steps: &[Step]) -> Vec<Option<usize>> {
-        let mut heap = Allocator::new(64 << 10);
+        let mut heap = Allocator::new(64 << 10, PHASE);
         let mut live: Vec<(usize, usize)> = Vec::new();
         let mut given = Vec::new();
         for step in steps {
@@ -186,7 +192,7 @@ mod tests {
                 Step::Alloc { bytes, align } => {
                     let at = heap.alloc(bytes, 1 << align);
                     if let Some(at) = at {
-                        assert_eq!(at % (1 << align), 0);
+                        assert_eq!((PHASE + at) % (1 << align), 0);
                         live.push((at, bytes));
                     }
                     given.push(at);
@@ -230,7 +236,7 @@ mod tests {
 
     #[test]
     fn everything_comes_back() {
-        let mut heap = Allocator::new(1 << 20);
+        let mut heap = Allocator::new(1 << 20, 0);
         let blocks: Vec<_> = (1..100).filter_map(|n| heap.alloc(n * 37, 64)).collect();
         assert_eq!(blocks.len(), 99);
         for at in blocks {
@@ -243,9 +249,10 @@ mod tests {
 
     #[test]
     fn sizes_near_the_limit_do_not_overflow() {
-        let mut heap = Allocator::new(4096);
+        let mut heap = Allocator::new(4096, 0);
         assert_eq!(heap.alloc(usize::MAX, 64), None);
         assert_eq!(heap.alloc(usize::MAX - 63, 1 << 40), None);
+        assert_eq!(Allocator::new(4096, 64).alloc(64, 1 << 40), None);
         assert_eq!(heap.alloc(64, 1 << 40), Some(0));
     }
 }

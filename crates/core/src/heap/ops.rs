@@ -44,6 +44,10 @@ impl World {
             let why = "not a power of two that is a multiple of 8";
             return Err(Error::BadValue { arg: "alignment", value: align as i64, why });
         }
+        if align > self.layout().alignment() {
+            let why = "more than the slices of the symmetric memory are aligned to; a larger heap is aligned further";
+            return Err(Error::BadValue { arg: "alignment", value: align as i64, why });
+        }
         self.allocate(Call::Align, bytes, align, false)
     }
 
@@ -73,21 +77,8 @@ impl World {
         }
     }
 
-    /// Takes a block whose *address* is aligned; the heap itself is, up to a page or a huge page.
     fn place(&self, bytes: usize, align: usize) -> core::result::Result<usize, ()> {
-        let base = self.window().heap().0;
-        let natural = 1usize << self.layout().heap_at().trailing_zeros();
-        let mut heap = self.heap();
-        if align <= natural {
-            return heap.alloc(bytes, align).map(|offset| base + offset).ok_or(());
-        }
-        // Offsets must not depend on this process's addresses, so aligned addresses for more than the
-        // slices' own alignment can only be had where all PEs have them: when the base itself is aligned.
-        if base % align == 0 {
-            heap.alloc(bytes, align).map(|offset| base + offset).ok_or(())
-        } else {
-            Err(())
-        }
+        self.heap().alloc(bytes, align).map(|offset| self.window().heap().0 + offset).ok_or(())
     }
 
     /// Backs a large block by huge pages, and zeroes what was in use before.
@@ -120,6 +111,7 @@ impl World {
     /// Changes the size of a block, keeping its contents up to the smaller size. Null: as
     /// [`World::malloc`]; size 0: as [`World::free`], and null. Collective over all PEs with barriers at
     /// beginning and end. On failure the block stays as it was.
+    #[allow(clippy::not_unsafe_ptr_arg_deref, reason = "only a pointer to a block in use is followed")]
     pub fn realloc(&self, block: *mut u8, bytes: usize) -> Result<*mut u8> {
         self.check_alive()?;
         if block.is_null() {

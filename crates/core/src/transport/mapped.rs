@@ -13,19 +13,19 @@ pub unsafe fn copy(dest: *mut u8, source: *const u8, bytes: usize) {
     // SAFETY: the caller's ranges; each access is aligned as tested.
     unsafe {
         match bytes {
-            8 if both % 8 == 0 => {
+            8 if both.is_multiple_of(8) => {
                 AtomicU64::from_ptr(dest.cast()).store(
                     AtomicU64::from_ptr(source.cast_mut().cast()).load(Ordering::Relaxed),
                     Ordering::Relaxed,
                 );
             }
-            4 if both % 4 == 0 => {
+            4 if both.is_multiple_of(4) => {
                 AtomicU32::from_ptr(dest.cast()).store(
                     AtomicU32::from_ptr(source.cast_mut().cast()).load(Ordering::Relaxed),
                     Ordering::Relaxed,
                 );
             }
-            2 if both % 2 == 0 => {
+            2 if both.is_multiple_of(2) => {
                 AtomicU16::from_ptr(dest.cast()).store(
                     AtomicU16::from_ptr(source.cast_mut().cast()).load(Ordering::Relaxed),
                     Ordering::Relaxed,

@@ -1,0 +1,224 @@
+//! Running a job of processes.
+use crate::{leftovers, tools};
+use std::ffi::OsStr;
+use std::io::Read;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+/// A command line of dushrun, or one that leads to it.
+#[derive(Debug)]
+pub struct Job {
+    command: Command,
+    mark: String,
+    limit: Duration,
+    stdin: Option<String>,
+}
+
+/// What came of a job.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Exit code, or 128 + number of the signal that ended dushrun.
+    pub code: i32,
+    /// Everything on standard output.
+    pub stdout: String,
+    /// Everything on standard error.
+    pub stderr: String,
+    /// From start to end.
+    pub time: Duration,
+}
+
+impl Outcome {
+    /// Lines of standard output in the order of the alphabet.
+    pub fn sorted_lines(&self) -> Vec<&str> {
+        let mut lines: Vec<&str> = self.stdout.lines().collect();
+        lines.sort_unstable();
+        lines
+    }
+
+    /// Asserts that the job succeeded without a word on standard error, and gives the outcome back.
+    #[track_caller]
+    pub fn success(self) -> Outcome {
+        assert!(self.code == 0 && self.stderr.is_empty(), "{self:#?}");
+        self
+    }
+
+    /// Asserts that the job ended with `code` and one line of dushrun's that contains each of `words`.
+    #[track_caller]
+    pub fn failure(self, code: i32, words: &[&str]) -> Outcome {
+        let lines: Vec<&str> = self.stderr.lines().collect();
+        assert!(self.code == code && lines.len() == 1, "expected code {code} and one line: {self:#?}");
+        assert!(words.iter().all(|word| lines[0].contains(word)), "expected {words:?}: {self:#?}");
+        self
+    }
+}
+
+impl Job {
+    /// `dushrun` with nothing after it.
+    pub fn dushrun() -> Job {
+        Job::of(&tools::program("dushrun"))
+    }
+
+    /// `dushrun -n pes program`.
+    pub fn new(pes: usize, program: impl AsRef<OsStr>) -> Job {
+        Job::dushrun().args(["-n", &pes.to_string()]).args([program.as_ref()])
+    }
+
+    /// Any program.
+    pub fn of(program: &Path) -> Job {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let mark = format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let mut command = Command::new(program);
+        command.env(leftovers::MARK, &mark).stdout(Stdio::piped()).stderr(Stdio::piped());
+        for name in ["DUSHMEM_LAUNCH", "DUSHMEM_PE", "DUSHMEM_NPES", "DUSHMEM_BOOTSTRAP"] {
+            command.env_remove(name);
+        }
+        Job { command, mark, limit: Duration::from_secs(60), stdin: None }
+    }
+
+    /// Further words.
+    pub fn args<S: AsRef<OsStr>>(mut self, words: impl IntoIterator<Item = S>) -> Job {
+        self.command.args(words);
+        self
+    }
+
+    /// Further words, separated by spaces.
+    pub fn words(self, words: &str) -> Job {
+        self.args(words.split_whitespace())
+    }
+
+    /// A variable of the job's environment.
+    pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Job {
+        self.command.env(name, value);
+        self
+    }
+
+    /// Time after which the test fails; 60 s where nothing is said.
+    pub fn limit(mut self, limit: Duration) -> Job {
+        self.limit = limit;
+        self
+    }
+
+    /// What dushrun reads; nothing where nothing is said.
+    pub fn stdin(mut self, text: &str) -> Job {
+        self.stdin = Some(text.to_owned());
+        self
+    }
+
+    /// Starts the job.
+    pub fn start(mut self) -> Running {
+        self.command.stdin(if self.stdin.is_some() { Stdio::piped() } else { Stdio::null() });
+        let began = Instant::now();
+        let mut child = self.command.spawn().unwrap_or_else(|why| panic!("{:?}: {why}", self.command));
+        if let (Some(text), Some(mut pipe)) = (self.stdin, child.stdin.take()) {
+            // A program that does not read its input is no error here.
+            std::thread::spawn(move || drop(std::io::Write::write_all(&mut pipe, text.as_bytes())));
+        }
+        let read = |pipe: Option<Box<dyn Read + Send>>| {
+            std::thread::spawn(move || {
+                let mut bytes = Vec::new();
+                if let Some(mut pipe) = pipe {
+                    let _ = pipe.read_to_end(&mut bytes);
+                }
+                String::from_utf8_lossy(&bytes).into_owned()
+            })
+        };
+        let out = read(child.stdout.take().map(|pipe| Box::new(pipe) as _));
+        let err = read(child.stderr.take().map(|pipe| Box::new(pipe) as _));
+        Running { child, mark: self.mark, limit: self.limit, began, out, err }
+    }
+
+    /// Runs the job to its end, and asserts that no process of it is left.
+    #[track_caller]
+    pub fn run(self) -> Outcome {
+        self.start().finish()
+    }
+}
+
+/// A job that has been started.
+#[derive(Debug)]
+pub struct Running {
+    child: Child,
+    mark: String,
+    limit: Duration,
+    began: Instant,
+    out: std::thread::JoinHandle<String>,
+    err: std::thread::JoinHandle<String>,
+}
+
+impl Running {
+    /// Process id of dushrun.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Sends dushrun a signal.
+    pub fn signal(&self, number: i32) {
+        assert!(dushmem_os::signal::send(self.child.id(), number));
+    }
+
+    /// Processes of the job, dushrun among them.
+    pub fn processes(&self) -> Vec<u32> {
+        leftovers::processes(&self.mark)
+    }
+
+    /// The mark of the job's processes.
+    pub fn mark(&self) -> &str {
+        &self.mark
+    }
+
+    /// Waits for the job's end, and asserts that no process of it is left.
+    #[track_caller]
+    pub fn finish(mut self) -> Outcome {
+        let status = loop {
+            if let Some(status) = self.child.try_wait().expect("the child is ours") {
+                break status;
+            }
+            if self.began.elapsed() > self.limit {
+                self.kill_all();
+                let (out, err) = (self.out.join(), self.err.join());
+                panic!("the job did not end within {:?}\nstdout: {out:?}\nstderr: {err:?}", self.limit);
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        };
+        let time = self.began.elapsed();
+        // The kernel needs a moment for what dushrun did not wait for.
+        let left = leftovers::processes_after(&self.mark, Duration::from_secs(2));
+        if !left.is_empty() {
+            let names = left.iter().map(|pid| std::fs::read_to_string(format!("/proc/{pid}/cmdline")));
+            let names: Vec<_> = names.map(Result::unwrap_or_default).collect();
+            self.kill_all();
+            panic!("processes were left behind: {left:?} {names:?}");
+        }
+        let join = |thread: std::thread::JoinHandle<String>| thread.join().expect("the reader does not panic");
+        Outcome {
+            code: status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)),
+            stdout: join(self.out),
+            stderr: join(self.err),
+            time,
+        }
+    }
+
+    fn kill_all(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        for pid in leftovers::processes(&self.mark) {
+            dushmem_os::signal::send(pid, dushmem_os::signal::number::SIGKILL);
+        }
+    }
+}
+
+/// Waits until `condition` holds.
+///
+/// # Panics
+/// When it does not within 20 s.
+#[track_caller]
+pub fn until(what: &str, mut condition: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !condition() {
+        assert!(began.elapsed() < Duration::from_secs(20), "in vain for 20 s: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}

@@ -1,0 +1,37 @@
+//! Where the programs of the project are.
+use std::path::{Path, PathBuf};
+
+/// A program of the project: from `$DUSHMEM_PREFIX/bin` where that is set, else from the build folder that
+/// the running test comes from.
+///
+/// # Panics
+/// Where it has not been built, saying how to build it.
+pub fn program(name: &str) -> PathBuf {
+    if let Some(prefix) = std::env::var_os("DUSHMEM_PREFIX") {
+        let path = Path::new(&prefix).join("bin").join(name);
+        assert!(path.is_file(), "{} is missing: run `cargo xtask install` into DUSHMEM_PREFIX", path.display());
+        return path;
+    }
+    built(name, "cargo build -p dushmem-cli --bins")
+}
+
+/// A program from the build folder's `examples`.
+///
+/// # Panics
+/// As [`program`].
+pub fn example(name: &str) -> PathBuf {
+    built(&format!("examples/{name}"), "cargo build --examples")
+}
+
+fn built(name: &str, how: &str) -> PathBuf {
+    let test = std::env::current_exe().expect("/proc is mounted");
+    // target/PROFILE/deps/test-0123, or target/PROFILE/program.
+    let found = test.ancestors().skip(1).take(2).map(|dir| dir.join(name)).find(|path| path.is_file());
+    found.unwrap_or_else(|| panic!("{name} is not built beside {}: run `{how}`", test.display()))
+}
+
+/// Whether a program of the system is installed.
+pub fn installed(name: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|dir| dir.join(name).is_file())
+}
