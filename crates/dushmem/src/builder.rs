@@ -78,7 +78,7 @@ impl Builder {
             let why = "this process is a PE already; finalize or drop its World first";
             return Err(start(Cause::Bootstrap(why.to_owned())));
         };
-        let boot = backends::bootstrap().map_err(start)?;
+        let boot = backends::connect().map_err(start)?;
         self.join(boot, Some(place))
     }
 
