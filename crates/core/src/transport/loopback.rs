@@ -205,6 +205,19 @@ impl Shared {
         }
     }
 
+    /// Delivers all that `concerns`, in any order that is allowed.
+    fn deliver(&self, concerns: impl Fn(&Held) -> bool) {
+        let mut queue = self.lock();
+        loop {
+            let ready: Vec<usize> = (0..queue.held.len())
+                .filter(|&i| concerns(&queue.held[i]) && queue.held[i].may_go(&queue.held))
+                .collect();
+            let Some(last) = ready.len().checked_sub(1) else { return };
+            let pick = ready[queue.below(last + 1)];
+            self.perform(&mut queue, pick);
+        }
+    }
+
     /// Cuts `bytes` bytes into at most four pieces at multiples of 8, which go separately.
     fn cut(queue: &mut Queue, bytes: usize) -> Vec<(usize, usize)> {
         let words = bytes.div_ceil(8);
@@ -306,8 +319,13 @@ impl Transport for Loopback {
         }
     }
 
-    fn amo(&self, _: &Arc<Pending>, pe: usize, addr: usize, request: AmoRequest) -> u64 {
+    fn amo(&self, ctx: &Arc<Pending>, pe: usize, addr: usize, request: AmoRequest) -> u64 {
         let at = self.shared.at(pe, addr, request.width());
+        // Overtakes what is held of its own epoch; a fence orders atomics, fetching ones too (section 9.12.1).
+        let epoch = ctx.epoch(pe);
+        self.shared.deliver(|held| {
+            held.pe == pe && Arc::ptr_eq(&held.ctx, ctx) && (held.epoch.wrapping_sub(epoch) as i32) < 0
+        });
         // SAFETY: the word lies in the window, and the engine has checked its alignment.
         unsafe {
             let old = mapped::execute(at as *mut u8, request);
@@ -353,16 +371,6 @@ impl Transport for Loopback {
     }
 
     fn quiet(&self, ctx: &Arc<Pending>, pes: Option<&[usize]>) {
-        let concerns =
-            |held: &Held| Arc::ptr_eq(&held.ctx, ctx) && pes.is_none_or(|pes| pes.contains(&held.pe));
-        let mut queue = self.shared.lock();
-        loop {
-            let ready: Vec<usize> = (0..queue.held.len())
-                .filter(|&i| concerns(&queue.held[i]) && queue.held[i].may_go(&queue.held))
-                .collect();
-            let Some(last) = ready.len().checked_sub(1) else { return };
-            let pick = ready[queue.below(last + 1)];
-            self.shared.perform(&mut queue, pick);
-        }
+        self.shared.deliver(|held| Arc::ptr_eq(&held.ctx, ctx) && pes.is_none_or(|pes| pes.contains(&held.pe)));
     }
 }
