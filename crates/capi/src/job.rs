@@ -1,7 +1,8 @@
 //! The job of this process: one PE a process, initialised and finalized as often as the program likes.
 use crate::context::Ctx;
 use crate::name::{Family, Name};
-use core::ffi::{CStr, c_void};
+use crate::generated::inlined;
+use core::ffi::c_void;
 use core::sync::atomic::{AtomicPtr, Ordering};
 use dushmem_core::env::Settings;
 use dushmem_core::error::{Error, Result};
@@ -71,8 +72,15 @@ pub fn thread_level() -> i32 {
     job().thread_level
 }
 
-/// Names whose inline forms a tool in front of the library would miss.
-const INLINED: &[&[&CStr]] = &[crate::generated::inlined::DUSHMEM, crate::generated::inlined::NVSHMEM, crate::generated::inlined::SHMEM];
+/// True if the inline functions may bypass the family's functions: nobody has put others in front of them.
+fn inline_forms_allowed(family: Family) -> bool {
+    let names = match family {
+        Family::Dushmem => inlined::DUSHMEM,
+        Family::Nvshmem => inlined::NVSHMEM,
+        Family::Shmem => inlined::SHMEM,
+    };
+    dushmem_os::symbols::taken_over((&raw const RECORD).cast::<c_void>(), names.iter().copied()).is_none()
+}
 
 fn variable(name: &str) -> Option<String> {
     std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
@@ -94,8 +102,7 @@ pub fn enter(name: Name, requested: i32) -> Result<i32> {
         let world = World::init(boot, &settings, options)?;
         announce(&world);
         WORLD.store(Arc::as_ptr(&world).cast_mut(), Ordering::Release);
-        let own = (&raw const RECORD).cast::<c_void>();
-        if dushmem_os::symbols::taken_over(own, INLINED.iter().copied().flatten().copied()).is_none() {
+        if inline_forms_allowed(family) {
             RECORD.publish(&world);
         }
         job.world = Some(world);

@@ -15,22 +15,27 @@ fn on(name: Name, handle: i32, call: impl FnOnce(&World, &Team) -> Result<()>) -
     })
 }
 
+#[inline(never)]
 pub unsafe fn barrier_all(name: Name) {
     must(name, World::barrier_all);
 }
 
+#[inline(never)]
 pub unsafe fn sync_all(name: Name) {
     must(name, World::sync_all);
 }
 
+#[inline(never)]
 pub unsafe fn barrier(team: i32, name: Name) -> i32 {
     on(name, team, World::barrier)
 }
 
+#[inline(never)]
 pub unsafe fn team_sync(team: i32, name: Name) -> i32 {
     on(name, team, World::team_sync)
 }
 
+#[inline(never)]
 pub unsafe fn broadcast<T>(
     team: i32,
     dest: *mut T,
@@ -44,12 +49,14 @@ pub unsafe fn broadcast<T>(
     on(name, team, |w, team| unsafe { w.broadcast(team, dest, source, bytes, root) })
 }
 
+#[inline(never)]
 pub unsafe fn fcollect<T>(team: i32, dest: *mut T, source: *const T, nelems: usize, name: Name) -> i32 {
     let (dest, source, bytes) = (dest.cast(), source.cast(), bytes::<T>(nelems));
     // SAFETY: the caller's.
     on(name, team, |w, team| unsafe { w.fcollect(team, dest, source, bytes) })
 }
 
+#[inline(never)]
 pub unsafe fn alltoall<T>(team: i32, dest: *mut T, source: *const T, nelems: usize, name: Name) -> i32 {
     let (dest, source, bytes) = (dest.cast(), source.cast(), bytes::<T>(nelems));
     // SAFETY: the caller's.
@@ -76,6 +83,7 @@ unsafe fn reduce<T: ReduceNum>(
 
 macro_rules! reductions {
     ($($function:ident $op:ident;)*) => {$(
+        #[inline(never)]
         pub unsafe fn $function<T: ReduceNum>(
             team: i32,
             dest: *mut T,

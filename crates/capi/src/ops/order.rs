@@ -2,18 +2,21 @@
 use super::prelude::*;
 use crate::report::must;
 
+#[inline(never)]
 pub unsafe fn fence(ctx: Ctx, name: Name) {
     if ctx != Ctx::INVALID {
         must(name, |w| w.fence(ctx.of(w)?));
     }
 }
 
+#[inline(never)]
 pub unsafe fn quiet(ctx: Ctx, name: Name) {
     if ctx != Ctx::INVALID {
         must(name, |w| w.quiet(ctx.of(w)?));
     }
 }
 
+#[inline(never)]
 pub unsafe fn pe_quiet(target_pes: *const i32, npes: usize, ctx: Ctx, name: Name) {
     if ctx == Ctx::INVALID || npes == 0 {
         return;

@@ -3,37 +3,44 @@ use super::prelude::*;
 use crate::report::must;
 use dushmem_core::rma::Scalar;
 
+#[inline(never)]
 pub unsafe fn put<T>(dest: *mut T, source: *const T, nelems: usize, pe: i32, ctx: Ctx, name: Name) {
     // SAFETY: the caller's.
     must(name, |w| unsafe { w.put(ctx.of(w)?, dest.cast(), source.cast(), bytes::<T>(nelems), pe) });
 }
 
+#[inline(never)]
 pub unsafe fn put_nbi<T>(dest: *mut T, source: *const T, nelems: usize, pe: i32, ctx: Ctx, name: Name) {
     // SAFETY: the caller's.
     must(name, |w| unsafe { w.put_nbi(ctx.of(w)?, dest.cast(), source.cast(), bytes::<T>(nelems), pe) });
 }
 
+#[inline(never)]
 pub unsafe fn get<T>(dest: *mut T, source: *const T, nelems: usize, pe: i32, ctx: Ctx, name: Name) {
     // SAFETY: the caller's.
     must(name, |w| unsafe { w.get(ctx.of(w)?, dest.cast(), source.cast(), bytes::<T>(nelems), pe) });
 }
 
+#[inline(never)]
 pub unsafe fn get_nbi<T>(dest: *mut T, source: *const T, nelems: usize, pe: i32, ctx: Ctx, name: Name) {
     // SAFETY: the caller's.
     must(name, |w| unsafe { w.get_nbi(ctx.of(w)?, dest.cast(), source.cast(), bytes::<T>(nelems), pe) });
 }
 
+#[inline(never)]
 pub unsafe fn p<T: Scalar>(dest: *mut T, value: T, pe: i32, ctx: Ctx, name: Name) {
     // SAFETY: the caller's.
     must(name, |w| unsafe { w.p(ctx.of(w)?, dest, value, pe) });
 }
 
+#[inline(never)]
 pub unsafe fn g<T: Scalar>(source: *const T, pe: i32, ctx: Ctx, name: Name) -> T {
     // SAFETY: the caller's.
     must(name, |w| unsafe { w.g(ctx.of(w)?, source, pe) })
 }
 
 #[allow(clippy::too_many_arguments, reason = "those of the standard's call")]
+#[inline(never)]
 pub unsafe fn iput<T>(
     dest: *mut T,
     source: *const T,
@@ -50,6 +57,7 @@ pub unsafe fn iput<T>(
 }
 
 #[allow(clippy::too_many_arguments, reason = "those of the standard's call")]
+#[inline(never)]
 pub unsafe fn iget<T>(
     dest: *mut T,
     source: *const T,

@@ -4,6 +4,7 @@ use crate::report::must;
 use dushmem_core::signal::SignalOp;
 
 #[allow(clippy::too_many_arguments, reason = "those of the standard's call")]
+#[inline(never)]
 pub unsafe fn put_signal<T>(
     dest: *mut T,
     source: *const T,
@@ -24,6 +25,7 @@ pub unsafe fn put_signal<T>(
 }
 
 #[allow(clippy::too_many_arguments, reason = "those of the standard's call")]
+#[inline(never)]
 pub unsafe fn put_signal_nbi<T>(
     dest: *mut T,
     source: *const T,
@@ -43,16 +45,19 @@ pub unsafe fn put_signal_nbi<T>(
     });
 }
 
+#[inline(never)]
 pub unsafe fn set(sig_addr: *mut u64, signal: u64, pe: i32, ctx: Ctx, name: Name) {
     // SAFETY: the caller's.
     must(name, |w| unsafe { w.signal_op(ctx.of(w)?, sig_addr, signal, SignalOp::Set, pe) });
 }
 
+#[inline(never)]
 pub unsafe fn add(sig_addr: *mut u64, signal: u64, pe: i32, ctx: Ctx, name: Name) {
     // SAFETY: the caller's.
     must(name, |w| unsafe { w.signal_op(ctx.of(w)?, sig_addr, signal, SignalOp::Add, pe) });
 }
 
+#[inline(never)]
 pub unsafe fn op(sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32, name: Name) {
     must(name, |w| {
         let op = SignalOp::from_number(sig_op)?;
@@ -61,6 +66,7 @@ pub unsafe fn op(sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32, name: Na
     });
 }
 
+#[inline(never)]
 pub unsafe fn fetch(sig_addr: *const u64, name: Name) -> u64 {
     // SAFETY: the caller's.
     must(name, |w| unsafe { w.signal_fetch(sig_addr) })

@@ -4,16 +4,19 @@ use crate::report::must;
 use dushmem_core::error::Call;
 use dushmem_core::until::{Cmp, CmpValues, WaitInt};
 
+#[inline(never)]
 pub unsafe fn until<T: WaitInt>(ivar: *mut T, cmp: i32, cmp_value: T, name: Name) {
     // SAFETY: the caller's.
     must(name, |w| unsafe { w.wait_until(Call::WaitUntil, ivar, Cmp::from_number(cmp)?, cmp_value) });
 }
 
+#[inline(never)]
 pub unsafe fn signal_until(sig_addr: *mut u64, cmp: i32, cmp_value: u64, name: Name) -> u64 {
     // SAFETY: the caller's.
     must(name, |w| unsafe { w.wait_until(Call::SignalWaitUntil, sig_addr, Cmp::from_number(cmp)?, cmp_value) })
 }
 
+#[inline(never)]
 pub unsafe fn test<T: WaitInt>(ivar: *mut T, cmp: i32, cmp_value: T, name: Name) -> i32 {
     // SAFETY: the caller's.
     must(name, |w| unsafe { w.test(ivar, Cmp::from_number(cmp)?, cmp_value) }).into()
@@ -22,6 +25,7 @@ pub unsafe fn test<T: WaitInt>(ivar: *mut T, cmp: i32, cmp_value: T, name: Name)
 /// The forms for sets of words: with one value for all, and with one for each.
 macro_rules! sets {
     ($($one:ident $each:ident $call:ident -> $result:ty;)*) => {$(
+        #[inline(never)]
         pub unsafe fn $one<T: WaitInt>(
             ivars: *mut T,
             nelems: usize,
@@ -35,6 +39,7 @@ macro_rules! sets {
             must(name, |w| unsafe { w.$call(ivars, nelems, status, Cmp::from_number(cmp)?, value) }).into()
         }
 
+        #[inline(never)]
         pub unsafe fn $each<T: WaitInt>(
             ivars: *mut T,
             nelems: usize,
@@ -55,6 +60,7 @@ sets! {
     test_any test_any_vector test_any -> usize;
 }
 
+#[inline(never)]
 pub unsafe fn until_all<T: WaitInt>(
     ivars: *mut T,
     nelems: usize,
@@ -68,6 +74,7 @@ pub unsafe fn until_all<T: WaitInt>(
     must(name, |w| unsafe { w.wait_until_all(ivars, nelems, status, Cmp::from_number(cmp)?, value) });
 }
 
+#[inline(never)]
 pub unsafe fn until_all_vector<T: WaitInt>(
     ivars: *mut T,
     nelems: usize,
@@ -85,6 +92,7 @@ pub unsafe fn until_all_vector<T: WaitInt>(
 macro_rules! indexed {
     ($($one:ident $each:ident $call:ident;)*) => {$(
         #[allow(clippy::too_many_arguments, reason = "those of the standard's call")]
+        #[inline(never)]
         pub unsafe fn $one<T: WaitInt>(
             ivars: *mut T,
             nelems: usize,
@@ -100,6 +108,7 @@ macro_rules! indexed {
         }
 
         #[allow(clippy::too_many_arguments, reason = "those of the standard's call")]
+        #[inline(never)]
         pub unsafe fn $each<T: WaitInt>(
             ivars: *mut T,
             nelems: usize,
