@@ -3,6 +3,7 @@ use crate::error::Result;
 use crate::scope::Scope;
 use dushmem_backends::emu::closure::{OwnedStream, create_stream, launch_closure};
 use dushmem_core::error::Error as Cause;
+use dushmem_core::wait::in_fiber;
 use std::sync::{Mutex, PoisonError};
 
 pub use dushmem_backends::emu::closure::ThreadCtx;
@@ -62,6 +63,9 @@ impl<'scope> Scope<'scope, '_> {
         let fail = |failure: &dyn std::fmt::Display| {
             self.ctx.engine.fail("launch", Cause::Device(failure.to_string()))
         };
+        if in_fiber() {
+            return Err(fail(&"a kernel can't launch kernels: launch from the code that opened the scope"));
+        }
         let mut stream = self.kernels.0.lock().unwrap_or_else(PoisonError::into_inner);
         let stream = match &mut *stream {
             Some(stream) => stream,
