@@ -20,7 +20,7 @@ fn a_pe_that_exits_with_a_code_before_finalize_ends_the_job() {
     let outcome = pes(4, "join 2:exit=5 hold").run();
     assert!(outcome.time < Duration::from_secs(5), "{outcome:?}");
     outcome.failure(5, &["PE 2 (pid ", "code 5", "before finalize"]);
-    pes(3, "0:exit=9 sleep=30000").run().failure(9, &["PE 0", "code 9", "without having called init"]);
+    pes(3, "0:exit=9 sleep=30000").run().failure(9, &["PE 0", "code 9", "before it had joined"]);
     pes(2, "join 1:sleep=200 1:exit=255 hold").run().failure(255, &["PE 1", "code 255"]);
 }
 
@@ -31,7 +31,7 @@ fn a_pe_that_leaves_without_finalize_ends_the_job_when_others_wait() {
     outcome.failure(1, &["PE 1 (pid ", "without finalize", "PE 0 waits in barrier_all"]);
     let outcome = pes(3, "2:exit=0 join hold").run();
     assert!(outcome.time < Duration::from_secs(5), "{outcome:?}");
-    outcome.failure(1, &["PE 2 (pid ", "without having called init", "waits in"]);
+    outcome.failure(1, &["PE 2 (pid ", "without joining the job", "waits in"]);
 }
 
 #[test]
