@@ -1,1 +1,23 @@
-//! backends
+//! The list of back ends that a build contains, and nothing else: both skins start from here.
+use dushmem_core::bootstrap::Bootstrap;
+use dushmem_core::error::Result;
+use std::sync::Arc;
+
+pub use dushmem_emu as emu;
+
+/// Bootstraps, as `DUSHMEM_BOOTSTRAP` takes them.
+pub const BOOTSTRAPS: &[&str] = &["auto", "launcher", "singleton"];
+/// Transports, as `DUSHMEM_TRANSPORT` takes them.
+pub const TRANSPORTS: &[&str] = &["shm", "loopback"];
+/// Devices that kernels run on.
+pub const DEVICES: &[&str] = &["emu"];
+
+/// Connects this process to its job, by the first bootstrap that fits. May be called again after finalize.
+pub fn connect() -> Result<Arc<dyn Bootstrap>> {
+    Ok(dushmem_boot::connect()?)
+}
+
+/// A new job whose `pes` PEs are threads of this process: one bootstrap for each, in the order of the PEs.
+pub fn threads(pes: usize) -> Result<Vec<Arc<dyn Bootstrap>>> {
+    Ok(dushmem_boot::threads::job(pes)?)
+}

@@ -1,11 +1,12 @@
 //! A PE whose behaviour the tests of the launcher choose by words, done one after the other:
 //!
-//! `join`, `finalize`, `barrier`, `hold` (waits for a barrier that never comes), `spin` (computes for ever),
+//! `join`, `finalize`, `barrier`, `hold` (notes a wait that does not end), `spin` (computes for ever),
 //! `out=TEXT`, `err=TEXT`, `part=TEXT` (without a newline), `lines=N`, `sleep=MS`, `exit=CODE`, `kill=SIGNAL`,
-//! `abort=CODE[:TEXT]`, `cat` (standard input), `env=NAME`, `ignore=SIGNAL`, `fork` (a child that lives on),
-//! `touch=FILE`, `waitfor=FILE`, `sh=COMMAND`. `K:word` is for PE K only, `!K:word` for all others.
+//! `abort=CODE[:TEXT]`, `cat` (standard input), `env=NAME`, `ignore=SIGNAL`,
+//! `catch=SIGNAL` (prints it), `cpus`, `place`, `gather`, `touch=FILE` (`$` in it: the PE), `sh=COMMAND`. `K:word` is for PE K only, `!K:word` for all others.
 use dushmem_boot::bootstrap::Bootstrap;
-use dushmem_boot::job::PeState;
+use dushmem_boot::Call;
+use dushmem_boot::job::{PeState, WaitRecord};
 use std::io::{Read, Write};
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,7 +45,12 @@ fn act(word: &str, me: usize, boot: &mut Option<Arc<dyn Bootstrap>>) {
             joined().barrier();
             joined().report(PeState::Finalized);
         }
-        "barrier" | "hold" => joined().barrier(),
+        "barrier" => joined().barrier(),
+        "hold" => {
+            let record = WaitRecord { call: Call::BarrierAll as u32, awaited: -1, ..WaitRecord::default() };
+            let _noted = joined().node_memory().1.card(me).waits()[3].note(&record);
+            std::thread::sleep(Duration::from_secs(60));
+        }
         "place" => println!("{:?}", joined().place()),
         "gather" => println!("{:?}", joined().allgather(&[me as u8, 7])),
         "spin" => loop {
@@ -81,12 +87,8 @@ fn act(word: &str, me: usize, boot: &mut Option<Arc<dyn Bootstrap>>) {
         }
         "env" => println!("{value}={}", std::env::var(value).unwrap_or_default()),
         "cpus" => println!("{:?}", dushmem_os::process::CpuSet::usable().unwrap()),
-        "touch" => drop(std::fs::File::create(value).unwrap()),
-        "waitfor" => {
-            while !std::path::Path::new(value).exists() {
-                std::thread::sleep(Duration::from_millis(5));
-            }
-        }
+        "touch" => drop(std::fs::File::create(value.replace('$', &me.to_string())).unwrap()),
+        "ignore" => dushmem_os::signal::ignore(number()),
         "catch" => {
             // Received here from now on, and reported.
             let signals = dushmem_os::signal::Signals::catch(&[number()]).unwrap();

@@ -9,6 +9,7 @@ pub mod atomics;
 pub mod bootstrap;
 pub mod coll;
 pub mod context;
+pub mod device;
 pub mod env;
 pub mod error;
 pub mod fastpath;

@@ -1,1 +1,30 @@
-//! emu
+//! Kernels on the CPU: devices, memory, streams, events, grids, blocks and fibers.
+//!
+//! The C++ headers under `include/dushmem/emu` turn CUDA and HIP programs into calls of [`abi`]. Rust
+//! programs launch closures through [`closure`]. No name of either vendor is exported from here.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`error`] | the codes that runtime calls return, their names, each thread's last error |
+//! | [`device`] | the emulated devices, the calling thread's current one, their limits |
+//! | [`memory`] | tracked allocations, so that bad pointers are found; copies and fills |
+//! | [`stream`] | one worker thread a stream, its queue, what it waits for |
+//! | [`event`] | points in a stream, with their time |
+//! | [`grid`] | launches: their limits, which OS thread runs which block |
+//! | [`block`] | the threads of one block as fibers on one OS thread |
+//! | [`on_stream`] | the emulator as a device of the engine: its operations in stream order |
+//! | [`closure`] | launches of Rust closures |
+//! | [`abi`] | the C functions that the headers call |
+#![deny(unsafe_op_in_unsafe_fn)]
+
+pub mod abi;
+pub mod block;
+pub mod closure;
+pub mod device;
+pub mod error;
+pub mod event;
+pub mod grid;
+mod helpers;
+pub mod memory;
+pub mod on_stream;
+pub mod stream;

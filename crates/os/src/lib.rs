@@ -8,10 +8,13 @@
 //! | [`cpu`] | how many CPUs this process may use; binding; yielding |
 //! | [`clock`] | a monotonic clock, and the time-stamp counter |
 //! | [`fault`] | fork handlers, and what tells a process that it is a forked child |
+//! | [`interrupt`] | being told to end, in an order that leaves time to clean up |
+//! | [`machine`] | how much memory there is; which addresses belong to loaded objects |
 //! | [`image`] | the writable segments of the running executable |
 //! | [`process`] | starting processes, reaping them, ending with the launcher |
 //! | [`signal`] | names, sending, receiving through a descriptor |
 //! | [`socket`] | control sockets, pipes, polling |
+//! | [`symbols`] | which object a symbol comes from; the host's name |
 #![deny(unsafe_op_in_unsafe_fn)]
 
 pub mod clock;
@@ -19,7 +22,10 @@ pub mod cpu;
 pub mod fault;
 pub mod futex;
 pub mod image;
+pub mod interrupt;
+pub mod machine;
 pub mod memory;
 pub mod process;
 pub mod signal;
 pub mod socket;
+pub mod symbols;

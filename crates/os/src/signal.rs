@@ -81,6 +81,12 @@ pub fn send(pid: u32, number: c_int) -> bool {
     pid > 0 && pid <= i32::MAX as u32 && unsafe { libc::kill(pid as libc::pid_t, number) == 0 }
 }
 
+/// The calling process, and what it starts, ignores a signal.
+pub fn ignore(number: c_int) {
+    // SAFETY: no handler is installed.
+    unsafe { libc::signal(number, libc::SIG_IGN) };
+}
+
 /// Stops the calling process until somebody continues it.
 pub fn stop_self() {
     // SAFETY: no pointers.

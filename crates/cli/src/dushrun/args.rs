@@ -69,7 +69,7 @@ pub struct Part {
     pub env: Vec<OsString>,
 
     /// The program and its arguments
-    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
+    #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
     pub command: Vec<OsString>,
 }
 
@@ -191,9 +191,11 @@ mod tests {
         let valued = command.get_arguments().filter(|arg| {
             arg.get_action().takes_values() && !arg.is_positional() && !arg.is_require_equals_set()
         });
-        let long = valued.clone().filter_map(|arg| arg.get_long().map(|name| format!("--{name}")));
-        let mut names: Vec<_> =
-            valued.filter_map(|arg| arg.get_short().map(|name| format!("-{name}"))).chain(long).collect();
+        let names = valued.flat_map(|arg| {
+            let short = arg.get_short().map(|name| format!("-{name}"));
+            short.into_iter().chain(arg.get_long().map(|name| format!("--{name}")))
+        });
+        let mut names: Vec<String> = names.collect();
         names.sort();
         let mut listed = WITH_VALUE.map(str::to_owned);
         listed.sort();

@@ -39,7 +39,8 @@ pub fn wrap(style: Style, pe: usize, command: &[OsString]) -> Vec<OsString> {
         Style::Window => vec!["xterm", "-T", &title, "-e"],
     };
     let batch: &[&str] = match style {
-        Style::Batch => &["-batch", "-return-child-result", "-ex", "run", "-ex", "backtrace"],
+        // Unlike a plain backtrace this one is no error where the program has ended.
+        Style::Batch => &["-batch", "-return-child-result", "-ex", "run", "-ex", "thread apply all backtrace"],
         Style::Here | Style::Window => &[],
     };
     let words = before.into_iter().chain(gdb.split(' ')).chain([quiet]).chain(batch.iter().copied());

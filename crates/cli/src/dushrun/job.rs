@@ -322,7 +322,7 @@ impl Job<'_> {
                 }
             }
             Ended::Exit(code) => {
-                let when = if state == PeState::Started { "without having called init" } else { "before finalize" };
+                let when = if state == PeState::Started { "before it had joined the job" } else { "before finalize" };
                 let line = format!("dushrun: PE {pe} (pid {}) exited with code {code} {when}", self.shown_pid(pe));
                 self.end(code, Some(&line));
             }
@@ -400,7 +400,7 @@ impl Job<'_> {
         };
         if let Some(waiter) = (0..self.pes.len()).find(stuck) {
             let how = match self.page.card(gone).state() {
-                PeState::Started => "without having called init",
+                PeState::Started => "without joining the job",
                 _ => "without finalize",
             };
             let whereabouts = hang::whereabouts(&self.page, waiter);

@@ -27,65 +27,16 @@ pub struct Variable {
 }
 
 /// Every variable that the library reads.
+#[rustfmt::skip]
 pub const VARIABLES: &[Variable] = &[
-    Variable {
-        name: "SYMMETRIC_SIZE",
-        kind: VariableKind::Size,
-        default: "1G",
-        help: "symmetric heap a PE, in bytes or with K, M, G, T; pages cost nothing until touched",
-    },
-    Variable {
-        name: "TEAM_SLOTS",
-        kind: VariableKind::Number,
-        default: "256",
-        help: "teams that a PE can be a member of at the same time",
-    },
-    Variable {
-        name: "TRANSPORT",
-        kind: VariableKind::Text,
-        default: "shm",
-        help: "shm, or loopback: hides mappings, delays and reorders what the memory model leaves open",
-    },
-    Variable {
-        name: "LOOPBACK_SEED",
-        kind: VariableKind::Number,
-        default: "1",
-        help: "seed of the loopback transport's order",
-    },
-    Variable {
-        name: "STATIC",
-        kind: VariableKind::Switch,
-        default: "1 in the shmem_ family, else 0",
-        help: "whether C globals of the executable are symmetric",
-    },
-    Variable {
-        name: "HUGE_PAGES",
-        kind: VariableKind::Switch,
-        default: "1",
-        help: "ask for huge pages for large blocks",
-    },
-    Variable {
-        name: "EQUAL_ADDRESSES",
-        kind: VariableKind::Switch,
-        default: "1",
-        help: "the same heap addresses on every PE where the address space allows",
-    },
-    Variable {
-        name: "CPUS",
-        kind: VariableKind::Number,
-        default: "0",
-        help: "CPUs to count with when choosing between spinning and sleeping; 0: those of the affinity mask and cgroup",
-    },
-    Variable {
-        name: "BOOTSTRAP",
-        kind: VariableKind::Text,
-        default: "auto",
-        help: "how PEs find each other: auto, launcher, singleton",
-    },
-    Variable {
-        name: "VERSION",
-        kind: VariableKind::Text,
-        default: "unset",
-        help: "any value: print one line about the library at init",
-    },
+    Variable { name: "SYMMETRIC_SIZE", kind: VariableKind::Size, default: "1G", help: "symmetric heap a PE, in bytes or with K, M, G, T; pages cost nothing until touched" },
+    Variable { name: "TEAM_SLOTS", kind: VariableKind::Number, default: "256", help: "teams that a PE can be a member of at the same time" },
+    Variable { name: "TRANSPORT", kind: VariableKind::Text, default: "shm", help: "shm, or loopback: hides mappings, delays and reorders what the memory model leaves open" },
+    Variable { name: "LOOPBACK_SEED", kind: VariableKind::Number, default: "1", help: "seed of the loopback transport's order" },
+    Variable { name: "STATIC", kind: VariableKind::Switch, default: "1 in the shmem_ family, else 0", help: "whether C globals of the executable are symmetric" },
+    Variable { name: "HUGE_PAGES", kind: VariableKind::Switch, default: "1", help: "ask for huge pages for large blocks" },
+    Variable { name: "EQUAL_ADDRESSES", kind: VariableKind::Switch, default: "1", help: "the same heap addresses on every PE where the address space allows" },
+    Variable { name: "CPUS", kind: VariableKind::Number, default: "0", help: "CPUs to count with when choosing between spinning and sleeping; 0: those of the affinity mask and cgroup" },
+    Variable { name: "BOOTSTRAP", kind: VariableKind::Text, default: "auto", help: "how PEs find each other: auto, launcher, singleton" },
+    Variable { name: "VERSION", kind: VariableKind::Text, default: "unset", help: "any value: print one line about the library at init" },
 ];

@@ -1,3 +1,4 @@
 //! The symmetric heap: the allocator, and the collective calls that use it.
 pub mod alloc;
 pub mod ops;
+pub mod reclaim;

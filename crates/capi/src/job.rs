@@ -1,0 +1,164 @@
+//! The job of this process: one PE a process, initialised and finalized as often as the program likes.
+use crate::context::Ctx;
+use crate::name::{Family, Name};
+use crate::generated::inlined;
+use core::ffi::c_void;
+use core::sync::atomic::{AtomicPtr, Ordering};
+use dushmem_core::env::Settings;
+use dushmem_core::error::{Error, Result};
+use dushmem_core::fastpath::FastPath;
+use dushmem_core::world::{InitOptions, World};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Release of the library.
+pub const VERSION: [i32; 3] = [
+    number(env!("CARGO_PKG_VERSION_MAJOR")),
+    number(env!("CARGO_PKG_VERSION_MINOR")),
+    number(env!("CARGO_PKG_VERSION_PATCH")),
+];
+
+const fn number(digits: &str) -> i32 {
+    let (mut value, mut at) = (0, 0);
+    while at < digits.len() {
+        value = value * 10 + (digits.as_bytes()[at] - b'0') as i32;
+        at += 1;
+    }
+    value
+}
+
+/// The world between init and the last finalize.
+static WORLD: AtomicPtr<World> = AtomicPtr::new(core::ptr::null_mut());
+
+/// What the inline functions of the headers read.
+static RECORD: FastPath = FastPath::new();
+
+/// Where they find it. Programs may get a copy of this pointer, never of the record.
+#[unsafe(export_name = "dushmem_fast_path_v1")]
+static RECORD_POINTER: &FastPath = &RECORD;
+
+#[derive(Default)]
+struct Job {
+    world: Option<Arc<World>>,
+    /// Calls of init without their finalize.
+    uses: u32,
+    thread_level: i32,
+    /// `num_contexts` of the program's teams, by handle, where not 0.
+    team_contexts: Option<HashMap<i32, i32>>,
+}
+
+static JOB: Mutex<Job> =
+    Mutex::new(Job { world: None, uses: 0, thread_level: 0, team_contexts: None });
+
+fn job() -> MutexGuard<'static, Job> {
+    JOB.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The world, if the library is initialised.
+#[inline(always)]
+pub fn world() -> Option<&'static World> {
+    // SAFETY: points to the world that `JOB` owns, or is null. The last finalize, after which it goes away,
+    // may not be concurrent with other calls: that is the program's part.
+    unsafe { WORLD.load(Ordering::Acquire).as_ref() }
+}
+
+/// True between init and the last finalize.
+pub fn is_initialised() -> bool {
+    world().is_some()
+}
+
+/// The thread level that init provided.
+pub fn thread_level() -> i32 {
+    job().thread_level
+}
+
+/// True if the inline functions may bypass the family's functions: nobody has put others in front of them.
+fn inline_forms_allowed(family: Family) -> bool {
+    let names = match family {
+        Family::Dushmem => inlined::DUSHMEM,
+        Family::Nvshmem => inlined::NVSHMEM,
+        Family::Shmem => inlined::SHMEM,
+    };
+    dushmem_os::symbols::taken_over((&raw const RECORD).cast::<c_void>(), names.iter().copied()).is_none()
+}
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
+}
+
+/// Joins the job, or counts one more use; provides at least the thread level `requested`.
+pub fn enter(name: Name, requested: i32) -> Result<i32> {
+    if !(0..=3).contains(&requested) {
+        let why = "no thread level; there are THREAD_SINGLE to THREAD_MULTIPLE";
+        return Err(Error::BadValue { arg: "requested", value: requested.into(), why });
+    }
+    let mut job = job();
+    job.thread_level = if job.uses == 0 { requested } else { job.thread_level.max(requested) };
+    if job.world.is_none() {
+        let family = name.family();
+        let settings = Settings::read(family.variables(), &variable)?;
+        let boot = dushmem_backends::connect()?;
+        let options = InitOptions { static_data: family == Family::Shmem, thread_pe: false };
+        let world = World::init(boot, &settings, options)?;
+        announce(&world);
+        WORLD.store(Arc::as_ptr(&world).cast_mut(), Ordering::Release);
+        if inline_forms_allowed(family) {
+            RECORD.publish(&world);
+        }
+        job.world = Some(world);
+    }
+    job.uses += 1;
+    Ok(job.thread_level)
+}
+
+/// What the program is told at init, by one PE.
+fn announce(world: &World) {
+    if world.my_pe() != 0 {
+        return;
+    }
+    let settings = world.settings();
+    for warning in &settings.warnings {
+        eprintln!("dushmem: {warning}");
+    }
+    if settings.print_version {
+        eprintln!(
+            "dushmem {}: {} PEs, {} bytes of symmetric heap each, transport {}",
+            env!("CARGO_PKG_VERSION"),
+            world.n_pes(),
+            settings.heap_size,
+            world.transport_name()
+        );
+    }
+}
+
+/// Counts one use less; the last one leaves the job.
+pub fn leave() -> Result<()> {
+    let mut job = job();
+    let Some(world) = job.world.clone() else { return Err(Error::NotInitialised) };
+    if job.uses > 1 {
+        job.uses -= 1;
+        drop(job);
+        return world.barrier_all();
+    }
+    RECORD.withdraw();
+    // Pending operations of every context are completed, then the contexts go.
+    for context in Ctx::leave_all(|_| true) {
+        world.destroy_context(&context)?;
+    }
+    let left = world.finalize();
+    WORLD.store(core::ptr::null_mut(), Ordering::Release);
+    *job = Job::default();
+    left
+}
+
+/// Remembers what a team was configured with.
+pub fn set_team_contexts(handle: i32, num_contexts: i32) {
+    let mut job = job();
+    let contexts = job.team_contexts.get_or_insert_default();
+    if num_contexts == 0 { contexts.remove(&handle) } else { contexts.insert(handle, num_contexts) };
+}
+
+/// What a team was configured with.
+pub fn team_contexts(handle: i32) -> i32 {
+    job().team_contexts.as_ref().and_then(|contexts| contexts.get(&handle).copied()).unwrap_or(0)
+}

@@ -1,0 +1,55 @@
+//! Communication contexts.
+use super::prelude::*;
+use crate::report::{must, status};
+use dushmem_core::error::Error;
+use dushmem_core::team::handles;
+
+/// Makes a context on a team. Its handle is invalid on failure, which leaves the library as it was.
+unsafe fn make(team: Option<i32>, options: c_long, ctx: *mut Ctx, name: Name) -> i32 {
+    if ctx.is_null() {
+        return status(name, |_| Err(Error::Null { arg: "ctx" }));
+    }
+    // SAFETY: the caller's variable.
+    unsafe { ctx.write(Ctx::INVALID) };
+    status(name, |w| {
+        let team = team.map(|handle| w.team(handle)).transpose()?;
+        let made = Ctx::enter(w.create_context(team, options)?)?;
+        // SAFETY: as above.
+        unsafe { ctx.write(made) };
+        Ok(())
+    })
+}
+
+pub unsafe fn create(options: c_long, ctx: *mut Ctx, name: Name) -> i32 {
+    // SAFETY: the caller's.
+    unsafe { make(None, options, ctx, name) }
+}
+
+pub unsafe fn team_create(team: i32, options: c_long, ctx: *mut Ctx, name: Name) -> i32 {
+    // SAFETY: the caller's.
+    unsafe { make(Some(team), options, ctx, name) }
+}
+
+pub unsafe fn destroy(ctx: Ctx, name: Name) {
+    if ctx == Ctx::INVALID {
+        return;
+    }
+    must(name, |w| match ctx {
+        Ctx::DEFAULT => Err(Error::BadContext { why: "the default context lives as long as the library" }),
+        _ => w.destroy_context(&*ctx.leave()?),
+    });
+}
+
+pub unsafe fn get_team(ctx: Ctx, team: *mut i32, name: Name) -> i32 {
+    status(name, |w| {
+        if team.is_null() {
+            return Err(Error::Null { arg: "team" });
+        }
+        // SAFETY: the caller's variable.
+        unsafe { team.write(handles::INVALID) };
+        let on = ctx.of(w)?.team().map_or(handles::WORLD, |team| team.handle());
+        // SAFETY: as above.
+        unsafe { team.write(on) };
+        Ok(())
+    })
+}

@@ -1,0 +1,40 @@
+//! Memory management. A failure is NULL on every PE, after a line that says why.
+use super::prelude::*;
+use crate::job;
+use crate::report::{fail, must, or_else};
+use core::ptr::null_mut;
+use dushmem_core::error::{Error, Result};
+use dushmem_core::world::World;
+
+/// An allocation; before init there is no heap to fail in.
+fn allocate(name: Name, call: impl FnOnce(&World) -> Result<*mut u8>) -> *mut u8 {
+    match job::world() {
+        None => fail(name, &Error::NotInitialised),
+        Some(_) => or_else(name, call, |_| null_mut()),
+    }
+}
+
+pub unsafe fn malloc(size: usize, name: Name) -> *mut u8 {
+    allocate(name, |w| w.malloc(size))
+}
+
+pub unsafe fn malloc_with_hints(size: usize, _hints: c_long, name: Name) -> *mut u8 {
+    // Every block suits atomics and signals, which is all that hints can ask for; unknown bits are no error.
+    allocate(name, |w| w.malloc(size))
+}
+
+pub unsafe fn calloc(count: usize, size: usize, name: Name) -> *mut u8 {
+    allocate(name, |w| w.calloc(count, size))
+}
+
+pub unsafe fn align(alignment: usize, size: usize, name: Name) -> *mut u8 {
+    allocate(name, |w| w.align(alignment, size))
+}
+
+pub unsafe fn realloc(ptr: *mut u8, size: usize, name: Name) -> *mut u8 {
+    allocate(name, |w| w.realloc(ptr, size))
+}
+
+pub unsafe fn free(ptr: *mut u8, name: Name) {
+    must(name, |w| w.free(ptr));
+}

@@ -1,0 +1,27 @@
+//! What the generated lists and the implementations use.
+pub use super::{amo, coll, context, lock, memory, order, rma, setup, signal, team, wait};
+pub use crate::context::Ctx;
+pub use crate::name::{Family, Name};
+pub use core::ffi::{c_char, c_long};
+use dushmem_core::coll::reduce::Complex;
+
+/// Contexts that a PE can have at the same time.
+pub const CONTEXTS_MAX: usize = 4096;
+
+/// An element of the 128-bit operations.
+pub type Wide = u128;
+/// C's `float _Complex`.
+pub type ComplexF = Complex<f32>;
+/// C's `double _Complex`.
+pub type ComplexD = Complex<f64>;
+
+/// The bytes of a `long double`, of which only C code knows the value.
+#[repr(C, align(16))]
+#[derive(Clone, Copy, Debug)]
+pub struct LongDouble(pub [u8; 16]);
+
+/// Bytes of `n` elements; more than any memory has where that is no number.
+#[inline(always)]
+pub fn bytes<T>(n: usize) -> usize {
+    n.saturating_mul(size_of::<T>())
+}

@@ -1,0 +1,65 @@
+//! What happens when a call fails.
+use crate::job;
+use crate::name::Name;
+use dushmem_core::error::{Error, Result};
+use dushmem_core::world::World;
+
+/// Exit code of a process that failed before there was a job that could be told.
+const NO_JOB: i32 = 1;
+
+/// Prints the one line about an error.
+#[cold]
+pub fn print(name: Name, error: &Error) {
+    let host = dushmem_os::symbols::host_name();
+    let (name, prefix) = (name.as_str(), name.family().prefix());
+    let text = match error {
+        Error::NotInitialised => format!("not initialised: call {prefix}_init first"),
+        other => other.to_string(),
+    };
+    match job::world() {
+        Some(world) => eprintln!("dushmem: PE {} (host {host}): {name}: {text}", world.my_pe()),
+        None => eprintln!("dushmem: (host {host}): {name}: {text}"),
+    }
+}
+
+/// Prints the line and ends the job.
+#[cold]
+#[inline(never)]
+pub fn fail(name: Name, error: &Error) -> ! {
+    print(name, error);
+    match job::world() {
+        Some(world) => world.boot().abort(error.code(), ""),
+        None => dushmem_os::process::exit_now(NO_JOB),
+    }
+}
+
+/// Calls the engine for a function without a status.
+#[inline(always)]
+pub fn must<R>(name: Name, call: impl FnOnce(&World) -> Result<R>) -> R {
+    match job::world() {
+        Some(world) => match call(world) {
+            Ok(value) => value,
+            Err(error) => fail(name, &error),
+        },
+        None => fail(name, &Error::NotInitialised),
+    }
+}
+
+/// Calls the engine for a function that returns something special on failure, after printing why.
+#[inline(always)]
+pub fn or_else<R>(name: Name, call: impl FnOnce(&World) -> Result<R>, failed: impl FnOnce(&Error) -> R) -> R {
+    let done = match job::world() {
+        Some(world) => call(world),
+        None => Err(Error::NotInitialised),
+    };
+    done.unwrap_or_else(|error| {
+        print(name, &error);
+        failed(&error)
+    })
+}
+
+/// Calls the engine for a function that returns a status: 0, or the error's number.
+#[inline(always)]
+pub fn status(name: Name, call: impl FnOnce(&World) -> Result<()>) -> i32 {
+    or_else(name, |world| call(world).map(|()| 0), Error::code)
+}

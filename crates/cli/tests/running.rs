@@ -1,0 +1,230 @@
+//! dushrun while all is well: numbers, programs, input, output, environment, binding.
+mod common;
+use common::{pe, pes, pes_with};
+use dushmem_testkit::job::Job;
+use std::collections::HashMap;
+
+#[test]
+fn pes_meet_each_other() {
+    for n in [1, 2, 3, 7, 64] {
+        let outcome = pes(n, "join place barrier gather finalize").run().success();
+        for pe in 0..n {
+            assert_eq!(outcome.stdout.matches(&format!("({pe}, {n})")).count(), 1, "{outcome:?}");
+        }
+        let all: Vec<[u8; 2]> = (0..n as u8).map(|pe| [pe, 7]).collect();
+        assert_eq!(outcome.stdout.matches(&format!("{all:?}")).count(), n, "{outcome:?}");
+    }
+}
+
+#[test]
+fn programs_that_never_join_are_run_too() {
+    let outcome = Job::new(4, "echo").words("a -n 9 -l --help").run().success();
+    assert_eq!(outcome.stdout, "a -n 9 -l --help\n".repeat(4));
+}
+
+#[test]
+fn without_a_number_there_is_a_pe_for_each_usable_cpu() {
+    let outcome = Job::dushrun().words("echo x").run().success();
+    assert_eq!(outcome.stdout.lines().count(), dushmem_os::cpu::usable_cpus());
+    let bound = Job::of("taskset".as_ref()).args(["-c", "0"]).args([dushmem_testkit::tools::program("dushrun")]);
+    assert_eq!(bound.words("echo x").run().success().stdout, "x\n");
+}
+
+#[test]
+fn several_programs_make_one_job() {
+    let words = format!("-n 2 -x WHO=first {0} join place env=WHO finalize : -n 1 -x WHO=second {0} join place env=WHO finalize", pe());
+    let outcome = Job::dushrun().words(&words).run().success();
+    let lines = ["(0, 3)", "(1, 3)", "(2, 3)", "WHO=first", "WHO=first", "WHO=second"];
+    assert_eq!(outcome.sorted_lines(), lines);
+}
+
+#[test]
+fn after_two_dashes_colons_are_the_programs() {
+    let outcome = Job::dushrun().words("-n 2 -- echo a : b").run().success();
+    assert_eq!(outcome.stdout, "a : b\n".repeat(2));
+}
+
+#[test]
+fn several_programs_need_their_numbers() {
+    Job::dushrun().words("-n 1 true : true").run().failure(125, &["-n is missing for true"]);
+}
+
+#[test]
+fn wrong_use_is_explained() {
+    for (words, what) in [
+        ("", "required"),
+        ("-n 0 true", "0 is not in 1..=65535"),
+        ("-n x true", "invalid"),
+        ("--timeout never true", "give a time"),
+        ("--bind 1;2 true", "give none, cpu, spread"),
+        ("--nonsense true", "--nonsense"),
+        ("-n 2 --gdb=2 true", "PEs 0 to 1"),
+        ("-n 1 -x =3 true", "name is missing"),
+        ("-n 2 true :", "required"),
+        ("-n 40000 true : -n 40000 true", "80000 PEs"),
+    ] {
+        let outcome = Job::dushrun().words(words).run();
+        assert!(outcome.code == 125 && outcome.stderr.contains(what), "{words}: {outcome:?}");
+    }
+}
+
+#[test]
+fn help_and_version_are_no_failures() {
+    let help = Job::dushrun().words("--help").run().success();
+    for option in ["-n", "--prefix-output", "--timeout", "--bind", "--gdb", "-x", "Exit codes", "124"] {
+        assert!(help.stdout.contains(option), "{option}: {help:?}");
+    }
+    assert!(Job::dushrun().words("--version").run().success().stdout.starts_with("dushrun 0."));
+}
+
+#[test]
+fn programs_that_cannot_be_run_are_named() {
+    Job::new(3, "no-such-program").run().failure(127, &["no-such-program", "on the PATH"]);
+    Job::new(3, "/no/such/program").run().failure(127, &["/no/such/program"]);
+    Job::new(3, "/etc/passwd").run().failure(126, &["/etc/passwd", "permission denied"]);
+    Job::new(3, "/etc").run().failure(126, &["/etc"]);
+    let folder = common::Folder::new("cannot");
+    let script = folder.file("script");
+    std::fs::write(&script, "#!/no/such/interpreter\n").unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&script, mode).unwrap();
+    Job::new(3, &script).run().failure(126, &[&script, "interpreter"]);
+    // As shells do.
+    std::fs::write(&script, "echo plain\n").unwrap();
+    assert_eq!(Job::new(2, &script).run().success().stdout, "plain\nplain\n");
+}
+
+#[test]
+fn input_goes_to_pe_0() {
+    let outcome = pes_with("-l", 3, "cat").stdin("hello\n").run().success();
+    assert_eq!(outcome.sorted_lines(), ["[0] hello", "[1] ", "[2] "]);
+    let big = "0123456789\n".repeat(50_000);
+    let outcome = Job::new(2, "wc").words("-c").stdin(&big).run().success();
+    assert_eq!(outcome.sorted_lines(), ["0", &big.len().to_string()]);
+}
+
+#[test]
+fn output_and_error_stay_apart() {
+    let outcome = pes_with("-l", 2, "out=O err=E").run();
+    assert_eq!(outcome.sorted_lines(), ["[0] O", "[1] O"]);
+    let mut errors: Vec<_> = outcome.stderr.lines().collect();
+    errors.sort_unstable();
+    assert_eq!(errors, ["[0] E", "[1] E"]);
+}
+
+#[test]
+fn big_outputs_keep_their_lines_whole_and_in_order() {
+    const LINES: usize = 10_000;
+    let text = |line: usize| "x".repeat(line % 97);
+    for options in ["", "-l"] {
+        let outcome = pes_with(options, 4, &format!("lines={LINES}")).run().success();
+        let mut next = HashMap::new();
+        for line in outcome.stdout.lines() {
+            let (prefix, line) = match options {
+                "" => (None, line),
+                _ => line[1..].split_once("] ").map(|(pe, rest)| (Some(pe), rest)).unwrap(),
+            };
+            let words: Vec<&str> = line.splitn(3, ' ').collect();
+            assert!(prefix.is_none_or(|pe| pe == words[0]), "{line}");
+            let count = next.entry(words[0].to_owned()).or_insert(0);
+            assert_eq!((words[1], words[2]), (&*count.to_string(), &*text(*count)), "{line}");
+            *count += 1;
+        }
+        assert_eq!(next.len(), 4);
+        assert!(next.values().all(|count| *count == LINES), "{next:?}");
+    }
+}
+
+#[test]
+fn a_slow_line_is_not_broken_by_others() {
+    let outcome = pes(2, "0:part=slow 0:sleep=300 0:out=-end 1:sleep=100 1:out=quick").run().success();
+    assert_eq!(outcome.sorted_lines(), ["quick", "slow-end"]);
+}
+
+#[test]
+fn unfinished_last_lines_are_printed() {
+    assert_eq!(pes(1, "part=last").run().success().stdout, "last");
+    let outcome = pes(3, "part=last").run().success();
+    assert_eq!(outcome.stdout, "last\nlast\nlast");
+    let outcome = pes_with("-l", 2, "part=last").run().success();
+    assert_eq!(outcome.sorted_lines(), ["[0] last", "[1] last"]);
+}
+
+#[test]
+fn a_very_long_line_arrives_whole_from_one_pe() {
+    let command = "head -c 5000000 /dev/zero | tr '\\0' y; echo";
+    let outcome = Job::new(2, "sh").args(["-c", &format!("[ $DUSHMEM_PE = 1 ] || {{ {command}; }}")]).run().success();
+    assert_eq!((outcome.stdout.len(), outcome.stdout.lines().count()), (5_000_001, 1));
+}
+
+#[test]
+fn output_of_a_pe_that_crashes_is_not_lost() {
+    let outcome = pes(2, "join barrier 1:out=before 1:part=it 1:kill=11 hold").run();
+    assert_eq!(outcome.sorted_lines(), ["before", "it"]);
+    outcome.failure(139, &["PE 1", "SIGSEGV"]);
+}
+
+#[test]
+fn the_environment_is_inherited_and_can_be_set() {
+    let job = pes_with("-x B=two -x C= -x B=three -x A", 2, "env=A env=B env=C env=DUSHMEM_NPES");
+    let outcome = job.env("A", "one").env("B", "x").env("C", "y").run().success();
+    assert_eq!(outcome.sorted_lines(), ["A=one", "A=one", "B=three", "B=three", "C=", "C=", "DUSHMEM_NPES=2", "DUSHMEM_NPES=2"]);
+}
+
+#[test]
+fn the_launchers_variable_leaves_the_environment_at_init() {
+    let inner = format!("sh={} join place", pe());
+    let job = Job::dushrun().args(["-n", "2", &pe(), "join", &inner, "env=DUSHMEM_LAUNCH", "finalize"]);
+    let outcome = job.run().success();
+    assert_eq!(outcome.sorted_lines(), ["(0, 1)", "(0, 1)", "DUSHMEM_LAUNCH=", "DUSHMEM_LAUNCH="]);
+}
+
+#[test]
+fn a_job_inside_a_job_is_a_job_of_its_own() {
+    let inner = format!("{} -n 2 {} join place finalize", dushmem_testkit::tools::program("dushrun").display(), pe());
+    let outcome = Job::new(2, "sh").args(["-c", &inner]).run().success();
+    assert_eq!(outcome.sorted_lines(), ["(0, 2)", "(0, 2)", "(1, 2)", "(1, 2)"]);
+}
+
+#[test]
+fn a_job_can_init_again_after_finalize() {
+    let words = "join gather finalize ".repeat(3);
+    let outcome = pes(3, &words).run().success();
+    assert_eq!(outcome.stdout, "[[0, 7], [1, 7], [2, 7]]\n".repeat(9));
+}
+
+#[test]
+fn pes_are_bound_as_asked() {
+    let usable: Vec<usize> = dushmem_os::process::CpuSet::usable().unwrap().iter().collect();
+    let one = format!("[{}]", usable[0]);
+    let outcome = pes_with(&format!("--bind {}", usable[0]), 2, "cpus").run().success();
+    assert_eq!(outcome.sorted_lines(), [&*one, &*one]);
+    let outcome = pes_with("--bind cpu", usable.len(), "cpus").run().success();
+    let mut expected: Vec<String> = usable.iter().map(|cpu| format!("[{cpu}]")).collect();
+    expected.sort();
+    assert_eq!(outcome.sorted_lines(), expected);
+    let outcome = pes_with("--bind spread", 1, "cpus").run().success();
+    assert_eq!(outcome.stdout.trim(), format!("{usable:?}"));
+    pes_with("--bind 1000", 2, "cpus").run().failure(125, &["CPU 1000", "may be used"]);
+}
+
+#[test]
+fn a_closed_output_ends_the_job_quietly() {
+    let dushrun = dushmem_testkit::tools::program("dushrun").display().to_string();
+    let command = format!("{dushrun} -n 2 yes | head -n 1; echo ${{PIPESTATUS[0]}}");
+    let outcome = Job::of("bash".as_ref()).args(["-c", &command]).run().success();
+    assert_eq!(outcome.stdout, "y\n141\n");
+}
+
+#[test]
+fn whoever_reads_slowly_does_not_stop_the_time_limit() {
+    let mut command = std::process::Command::new(dushmem_testkit::tools::program("dushrun"));
+    command.args(["--timeout", "0.5", "-n", "2", "yes"]).stdout(std::process::Stdio::piped());
+    command.stderr(std::process::Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let began = std::time::Instant::now();
+    // The pipe is full after 64 KiB, and nobody reads it.
+    let status = child.wait().unwrap();
+    assert_eq!(status.code(), Some(124));
+    assert!(began.elapsed().as_secs() < 5);
+}

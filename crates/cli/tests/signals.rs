@@ -1,0 +1,103 @@
+//! Signals that dushrun gets.
+mod common;
+use common::{Folder, pes, pes_with};
+use dushmem_os::signal::number::*;
+use dushmem_testkit::job::{Running, until};
+use std::time::Duration;
+
+/// Starts PEs that say in a file that they are ready.
+fn ready(name: &str, words: &str, n: usize) -> (Running, Folder) {
+    let folder = Folder::new(name);
+    let job = pes(n, &words.replace("READY", &format!("join barrier touch={}", folder.file("up")))).start();
+    until("the PEs are ready", || folder.count("up") == 1);
+    (job, folder)
+}
+
+fn state(pid: u32) -> Option<char> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(") ")?.1.chars().next()
+}
+
+#[test]
+fn a_request_to_end_is_passed_on() {
+    for (number, name) in [(SIGINT, "SIGINT"), (SIGTERM, "SIGTERM"), (SIGHUP, "SIGHUP"), (SIGQUIT, "SIGQUIT")] {
+        let (job, _folder) = ready(&format!("end-{number}"), "READY hold", 3);
+        job.signal(number);
+        let outcome = job.finish();
+        assert!(outcome.time < Duration::from_secs(5), "{outcome:?}");
+        outcome.failure(128 + number, &["the job was ended by", name]);
+    }
+}
+
+#[test]
+fn pes_may_handle_a_request_to_end() {
+    let (job, _folder) = ready("handled", "catch=15 READY sleep=700 barrier out=done finalize", 2);
+    job.signal(SIGTERM);
+    let outcome = job.finish().success();
+    assert_eq!(outcome.sorted_lines(), ["PE 0 got SIGTERM", "PE 1 got SIGTERM", "done", "done"]);
+}
+
+#[test]
+fn the_second_request_to_end_kills() {
+    let (job, _folder) = ready("second", "ignore=2 READY sleep=30000", 3);
+    job.signal(SIGINT);
+    std::thread::sleep(Duration::from_millis(300));
+    assert_eq!(job.processes().len(), 4);
+    job.signal(SIGINT);
+    job.finish().failure(130, &["SIGINT again"]);
+}
+
+#[test]
+fn user_signals_reach_every_pe_once() {
+    for (number, name) in [(SIGUSR1, "SIGUSR1"), (SIGUSR2, "SIGUSR2")] {
+        let words = format!("catch={number} READY sleep=700 finalize");
+        let (job, _folder) = ready(&format!("user-{number}"), &words, 2);
+        job.signal(number);
+        let outcome = job.finish().success();
+        assert_eq!(outcome.sorted_lines(), [format!("PE 0 got {name}"), format!("PE 1 got {name}")]);
+    }
+}
+
+#[test]
+fn stopping_and_continuing_takes_the_pes_along() {
+    let (job, folder) = ready("stop", "READY 0:out=on spin", 3);
+    job.signal(SIGTSTP);
+    until("all are stopped", || job.processes().iter().all(|pid| state(*pid) == Some('T')));
+    job.signal(SIGCONT);
+    until("all go on", || job.processes().iter().all(|pid| state(*pid) != Some('T')));
+    job.signal(SIGTERM);
+    assert_eq!(job.finish().code, 128 + SIGTERM);
+    drop(folder);
+}
+
+#[test]
+fn the_time_limit_does_not_run_while_stopped() {
+    let folder = Folder::new("stopped-limit");
+    let job = pes_with("--timeout 2", 2, &format!("touch={} sleep=500 out=done", folder.file("up"))).start();
+    until("a PE runs", || folder.count("up") == 1);
+    job.signal(SIGTSTP);
+    std::thread::sleep(Duration::from_millis(2500));
+    job.signal(SIGCONT);
+    assert_eq!(job.finish().success().stdout, "done\ndone\n");
+}
+
+#[test]
+fn signals_reach_pes_behind_shells() {
+    let folder = Folder::new("behind");
+    let command = format!("{} catch=10 join barrier touch={} sleep=700 finalize; true", common::pe(), folder.file("up"));
+    let job = dushmem_testkit::job::Job::new(2, "sh").args(["-c", &format!("trap '' USR1; {command}")]).start();
+    until("the PEs are ready", || folder.count("up") == 1);
+    job.signal(SIGUSR1);
+    assert_eq!(job.finish().success().sorted_lines(), ["PE 0 got SIGUSR1", "PE 1 got SIGUSR1"]);
+}
+
+#[test]
+fn pes_start_with_the_signals_that_dushrun_was_given() {
+    let status = |outcome: dushmem_testkit::job::Outcome| {
+        let line = |name: &str| outcome.stdout.lines().find(|line| line.starts_with(name)).map(str::to_owned);
+        (line("SigBlk"), line("SigIgn"))
+    };
+    let direct = dushmem_testkit::job::Job::of("cat".as_ref()).words("/proc/self/status").run().success();
+    let launched = dushmem_testkit::job::Job::new(1, "cat").words("/proc/self/status").run().success();
+    assert_eq!(status(launched), status(direct));
+}

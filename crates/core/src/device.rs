@@ -1,0 +1,380 @@
+//! What the engine asks of a device: memory for a heap, copies, operations in stream order, state for
+//! kernels. The emulator implements it; so does whatever drives real devices.
+//!
+//! The vocabulary is that of neither vendor: a *stream* is an ordered queue of a device, known to programs
+//! by a pointer-sized handle.
+use crate::coll::reduce::Reducer;
+use crate::error::Result;
+use crate::signal::SignalOp;
+use crate::team::Team;
+use crate::until::Cmp;
+use crate::world::World;
+use std::fmt::Debug;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+/// A stream as programs name it; 0 is the default stream of the calling thread's device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StreamHandle(pub usize);
+
+/// Memory for a device heap.
+#[derive(Clone, Copy, Debug)]
+pub struct HeapRequest {
+    /// Address at which the heap is wanted, so that it is the same on every PE. The device may choose
+    /// another one.
+    pub at: Option<usize>,
+    /// Bytes; rounded up to the device's granule.
+    pub bytes: usize,
+}
+
+/// How another PE gets at a device heap.
+#[derive(Debug)]
+pub enum Export {
+    /// A file descriptor, to be passed between processes.
+    Fd(OwnedFd),
+    /// Bytes that mean something to the same driver in another process.
+    Opaque(Box<[u8]>),
+}
+
+/// Memory of a device, mapped into this process until dropped.
+pub trait DeviceMemory: Debug + Send + Sync {
+    /// First address.
+    fn base(&self) -> usize;
+    /// Bytes, a whole number of granules.
+    fn len(&self) -> usize;
+    /// True for no bytes.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// What a peer needs in order to import it.
+    fn export(&self) -> Result<Export>;
+}
+
+/// What kernels read to find their peers. The device headers define the same struct: fields are only
+/// added at the end, and [`KernelState::ABI`] counts incompatible changes.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct KernelState {
+    /// [`KernelState::MAGIC`]; zero in a module that nobody has told anything.
+    pub magic: u64,
+    /// [`KernelState::ABI`]
+    pub abi: u32,
+    /// Bytes of this struct.
+    pub size: u32,
+    /// This PE's number in the world.
+    pub my_pe: i32,
+    /// Number of PEs of the world.
+    pub n_pes: i32,
+    /// First address of the heap that kernels use.
+    pub heap: u64,
+    /// Bytes of that heap.
+    pub heap_len: u64,
+    /// Device address of a table, by world PE: what has to be added to an own heap address to get at the
+    /// PE's copy, or [`KernelState::UNREACHABLE`].
+    pub delta: u64,
+    /// Device address of a table of [`KernelTeam`], by team handle.
+    pub teams: u64,
+    /// Entries of that table.
+    pub team_count: u64,
+    /// Device address of the ring of requests to the proxy, or 0.
+    pub proxy: u64,
+}
+
+/// A team, as kernels see it.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct KernelTeam {
+    /// This PE's number in the team, or -1: not a member, or no such team.
+    pub my_pe: i32,
+    /// Members.
+    pub n_pes: i32,
+    /// Device address of the members' world numbers (32 bits each), or 0: they are the world's.
+    pub pes: u64,
+}
+
+impl KernelState {
+    /// First word of a state that was set.
+    pub const MAGIC: u64 = 0x6475_7368_6d65_6d31;
+    /// Version of the layout.
+    pub const ABI: u32 = 1;
+    /// Entry of the delta table for a PE whose memory kernels can't load and store.
+    pub const UNREACHABLE: i64 = i64::MIN;
+}
+
+/// What the device headers register for each translation unit with kernels, before `main`. Fields are
+/// only added at the end.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Module {
+    /// Bytes of this struct.
+    pub size: u32,
+    /// The [`KernelState::ABI`] that the unit was compiled for.
+    pub abi: u32,
+    /// Path of the header that it was compiled with.
+    pub header: *const std::ffi::c_char,
+    /// Copies `bytes` bytes of a state into the unit's variable on the current device, in a stream; gives
+    /// the runtime's error code. It is compiled into the unit, so it uses the program's own runtime.
+    pub push:
+        unsafe extern "C" fn(state: *const KernelState, bytes: usize, stream: *mut std::ffi::c_void) -> i32,
+}
+
+/// An own symmetric address, or a local one, that an operation in a stream will use.
+pub type Address = *mut u8;
+
+/// Integers that a stream can wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the types of their names")]
+pub enum Word {
+    I16(i16),
+    U16(u16),
+    I32(i32),
+    U32(u32),
+    I64(i64),
+    U64(u64),
+}
+
+/// An operation of the engine, in stream order. Lengths are in bytes; PEs are those of the world.
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the arguments are those of the calls of World with these names")]
+pub enum StreamOp {
+    Put {
+        dest: Address,
+        source: Address,
+        bytes: usize,
+        pe: i32,
+    },
+    PutNbi {
+        dest: Address,
+        source: Address,
+        bytes: usize,
+        pe: i32,
+    },
+    Get {
+        dest: Address,
+        source: Address,
+        bytes: usize,
+        pe: i32,
+    },
+    GetNbi {
+        dest: Address,
+        source: Address,
+        bytes: usize,
+        pe: i32,
+    },
+    /// One scalar, in the first `bytes` bytes of `value`.
+    P {
+        dest: Address,
+        value: [u8; 16],
+        bytes: usize,
+        pe: i32,
+    },
+    Iput {
+        dest: Address,
+        source: Address,
+        dst: isize,
+        sst: isize,
+        elem: usize,
+        nelems: usize,
+        pe: i32,
+    },
+    Iget {
+        dest: Address,
+        source: Address,
+        dst: isize,
+        sst: isize,
+        elem: usize,
+        nelems: usize,
+        pe: i32,
+    },
+    PutSignal {
+        dest: Address,
+        source: Address,
+        bytes: usize,
+        sig: *mut u64,
+        value: u64,
+        op: SignalOp,
+        pe: i32,
+    },
+    PutSignalNbi {
+        dest: Address,
+        source: Address,
+        bytes: usize,
+        sig: *mut u64,
+        value: u64,
+        op: SignalOp,
+        pe: i32,
+    },
+    SignalOp {
+        sig: *mut u64,
+        value: u64,
+        op: SignalOp,
+        pe: i32,
+    },
+    WaitUntil {
+        ivar: Address,
+        cmp: Cmp,
+        value: Word,
+    },
+    SignalWaitUntil {
+        sig: *mut u64,
+        cmp: Cmp,
+        value: u64,
+    },
+    Quiet,
+    BarrierAll,
+    SyncAll,
+    Barrier {
+        team: Arc<Team>,
+    },
+    Sync {
+        team: Arc<Team>,
+    },
+    Broadcast {
+        team: Arc<Team>,
+        dest: Address,
+        source: Address,
+        bytes: usize,
+        root: i32,
+    },
+    Fcollect {
+        team: Arc<Team>,
+        dest: Address,
+        source: Address,
+        bytes: usize,
+    },
+    Alltoall {
+        team: Arc<Team>,
+        dest: Address,
+        source: Address,
+        bytes: usize,
+    },
+    Reduce {
+        team: Arc<Team>,
+        dest: Address,
+        source: Address,
+        n: usize,
+        reducer: Reducer,
+    },
+}
+
+// SAFETY: the addresses are only used when the operation runs; who enqueues it promises that they are
+// valid then, from whatever thread runs it.
+unsafe impl Send for StreamOp {}
+
+/// A kind of device. Object safe: a world can have several.
+pub trait Device: Debug + Send + Sync {
+    /// What it is called in messages and in the tools' output.
+    fn name(&self) -> &'static str;
+
+    /// Number of devices of this kind.
+    fn count(&self) -> Result<usize>;
+
+    /// A PE joins its job: the device learns of its heaps. `local_pes` PEs share this node.
+    fn attach(&self, world: &Arc<World>, local_pes: usize) -> Result<()>;
+
+    /// The PE leaves; called before its heaps are unmapped. Nothing of the world may be in a stream.
+    fn detach(&self, world: &World);
+
+    /// Memory for a heap.
+    fn allocate(&self, request: &HeapRequest) -> Result<Box<dyn DeviceMemory>>;
+
+    /// A peer's heap, from what the peer exported; `request` says where it is wanted and its length.
+    fn import(&self, export: &Export, request: &HeapRequest) -> Result<Box<dyn DeviceMemory>>;
+
+    /// Copies between device memory and host memory, either way, and waits for it. Doesn't wait for
+    /// kernels.
+    ///
+    /// # Safety
+    /// Both ranges are valid and don't overlap.
+    unsafe fn copy(&self, dest: usize, source: usize, bytes: usize) -> Result<()>;
+
+    /// Puts an operation into a stream and returns. If the operation fails when it runs, the job ends with
+    /// a line that names `call`, the public name under which it was enqueued.
+    ///
+    /// # Safety
+    /// As for the call of [`World`] that the operation stands for, at the time when the stream runs it.
+    unsafe fn enqueue(
+        &self,
+        world: &Arc<World>,
+        stream: StreamHandle,
+        call: &'static str,
+        op: StreamOp,
+    ) -> Result<()>;
+
+    /// Waits for what is in a stream.
+    fn synchronize(&self, stream: StreamHandle) -> Result<()>;
+
+    /// Gives a module its state, for the current device, without disturbing kernels that run.
+    ///
+    /// # Safety
+    /// `module` was registered by the device headers and is still loaded; the tables that the state points
+    /// to live until the next state is pushed.
+    unsafe fn push_state(&self, module: &Module, state: &KernelState) -> Result<()>;
+}
+
+impl StreamOp {
+    /// Runs the operation now, on the calling thread, on the default context.
+    ///
+    /// # Safety
+    /// As for the call of [`World`] that the operation stands for.
+    pub unsafe fn run(self, world: &World) -> Result<()> {
+        use StreamOp::*;
+        let ctx = world.default_context();
+        // SAFETY: as the caller promises.
+        unsafe {
+            match self {
+                Put { dest, source, bytes, pe } => world.put(ctx, dest, source, bytes, pe),
+                PutNbi { dest, source, bytes, pe } => world.put_nbi(ctx, dest, source, bytes, pe),
+                Get { dest, source, bytes, pe } => world.get(ctx, dest, source, bytes, pe),
+                GetNbi { dest, source, bytes, pe } => world.get_nbi(ctx, dest, source, bytes, pe),
+                P { dest, value, bytes, pe } => world.put(ctx, dest, value.as_ptr(), bytes, pe),
+                Iput { dest, source, dst, sst, elem, nelems, pe } => {
+                    world.iput(ctx, dest, source, dst, sst, elem, nelems, pe)
+                }
+                Iget { dest, source, dst, sst, elem, nelems, pe } => {
+                    world.iget(ctx, dest, source, dst, sst, elem, nelems, pe)
+                }
+                PutSignal { dest, source, bytes, sig, value, op, pe } => {
+                    world.put_signal(ctx, dest, source, bytes, sig, value, op, pe)
+                }
+                PutSignalNbi { dest, source, bytes, sig, value, op, pe } => {
+                    world.put_signal_nbi(ctx, dest, source, bytes, sig, value, op, pe)
+                }
+                SignalOp { sig, value, op, pe } => world.signal_op(ctx, sig, value, op, pe),
+                WaitUntil { ivar, cmp, value } => {
+                    wait(world, crate::error::Call::WaitUntil, ivar, cmp, value)
+                }
+                SignalWaitUntil { sig, cmp, value } => {
+                    wait(world, crate::error::Call::SignalWaitUntil, sig.cast(), cmp, Word::U64(value))
+                }
+                Quiet => world.quiet(ctx),
+                BarrierAll => world.barrier_all(),
+                SyncAll => world.sync_all(),
+                Barrier { team } => world.barrier(&team),
+                Sync { team } => world.team_sync(&team),
+                Broadcast { team, dest, source, bytes, root } => {
+                    world.broadcast(&team, dest, source, bytes, root)
+                }
+                Fcollect { team, dest, source, bytes } => world.fcollect(&team, dest, source, bytes),
+                Alltoall { team, dest, source, bytes } => world.alltoall(&team, dest, source, bytes),
+                Reduce { team, dest, source, n, reducer } => world.reduce(&team, dest, source, n, &reducer),
+            }
+        }
+    }
+}
+
+/// # Safety
+/// As for [`World::wait_until`].
+unsafe fn wait(world: &World, call: crate::error::Call, ivar: Address, cmp: Cmp, value: Word) -> Result<()> {
+    // SAFETY: as the caller promises.
+    unsafe {
+        match value {
+            Word::I16(v) => world.wait_until(call, ivar.cast::<i16>(), cmp, v).map(drop),
+            Word::U16(v) => world.wait_until(call, ivar.cast::<u16>(), cmp, v).map(drop),
+            Word::I32(v) => world.wait_until(call, ivar.cast::<i32>(), cmp, v).map(drop),
+            Word::U32(v) => world.wait_until(call, ivar.cast::<u32>(), cmp, v).map(drop),
+            Word::I64(v) => world.wait_until(call, ivar.cast::<i64>(), cmp, v).map(drop),
+            Word::U64(v) => world.wait_until(call, ivar.cast::<u64>(), cmp, v).map(drop),
+        }
+    }
+}

@@ -1,0 +1,337 @@
+//! Devices, streams, events, errors.
+use crate::error::{Code, Failure, note};
+use crate::{device, error, event, memory, stream};
+use std::ffi::{c_char, c_int, c_void};
+
+/// What a device reports of itself.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Properties {
+    /// Size of this struct as the caller knows it.
+    pub size: u32,
+    /// Threads of a warp.
+    pub warp: u32,
+    /// Most threads of a block, and along each of its sides.
+    pub threads_per_block: u32,
+    /// See [`device::MAX_BLOCK`].
+    pub block: [u32; 3],
+    /// See [`device::MAX_GRID`].
+    pub grid: [u32; 3],
+    /// Number of multiprocessors.
+    pub multiprocessors: u32,
+    /// Blocks that a multiprocessor takes.
+    pub blocks_per_multiprocessor: u32,
+    /// CPUs that really run them.
+    pub cpus: u32,
+    /// Bytes of shared memory of a block, without and with opting in.
+    pub shared: u64,
+    /// See [`device::SHARED_OPT_IN`].
+    pub shared_opt_in: u64,
+    /// Bytes of memory.
+    pub memory: u64,
+}
+
+/// Number of devices.
+///
+/// # Safety
+/// `count` is null or valid for one write.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dushmem_emu_device_count(count: *mut c_int) -> c_int {
+    // SAFETY: as the caller promises.
+    note(unsafe { give("count", count, device::count() as c_int) })
+}
+
+/// Makes a device the calling thread's.
+#[unsafe(no_mangle)]
+pub extern "C" fn dushmem_emu_device_select(number: c_int) -> c_int {
+    note(device::select(number))
+}
+
+/// Number of the calling thread's device.
+///
+/// # Safety
+/// `number` is null or valid for one write.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dushmem_emu_device_current(number: *mut c_int) -> c_int {
+    // SAFETY: as the caller promises.
+    note(unsafe { give("device", number, device::current() as c_int) })
+}
+
+/// What device `number` reports.
+///
+/// # Safety
+/// `properties` is null or valid, with its `size` set.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dushmem_emu_device_properties(properties: *mut Properties, number: c_int) -> c_int {
+    note(device::check(number).and_then(|()| {
+        if properties.is_null() {
+            return Err(null("prop"));
+        }
+        let all = Properties {
+            // SAFETY: as the caller promises.
+            size: unsafe { (*properties).size },
+            warp: device::WARP,
+            threads_per_block: device::MAX_THREADS_PER_BLOCK,
+            block: device::MAX_BLOCK,
+            grid: device::MAX_GRID,
+            multiprocessors: device::MULTIPROCESSORS,
+            blocks_per_multiprocessor: device::BLOCKS_PER_MULTIPROCESSOR,
+            cpus: dushmem_os::cpu::usable_cpus() as u32,
+            shared: device::SHARED_DEFAULT as u64,
+            shared_opt_in: device::SHARED_OPT_IN as u64,
+            memory: dushmem_os::machine::memory().0,
+        };
+        let known = (all.size as usize).min(size_of::<Properties>());
+        // SAFETY: the caller's struct has `size` bytes, and no more are written.
+        unsafe { (&raw const all).cast::<u8>().copy_to(properties.cast(), known) };
+        Ok(())
+    }))
+}
+
+/// Waits for all streams of the calling thread's device.
+#[unsafe(no_mangle)]
+pub extern "C" fn dushmem_emu_device_synchronize() -> c_int {
+    stream::synchronize_device(device::current());
+    0
+}
+
+/// Total and free bytes of memory.
+///
+/// # Safety
+/// Both are null or valid for one write.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dushmem_emu_memory_info(free: *mut usize, total: *mut usize) -> c_int {
+    let (all, left) = dushmem_os::machine::memory();
+    // SAFETY: as the caller promises.
+    unsafe { note(give("free", free, left as usize).and_then(|()| give("total", total, all as usize))) }
+}
+
+/// Makes a stream.
+///
+/// # Safety
+/// `handle` is null or valid for one write.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dushmem_emu_stream_create(
+    handle: *mut *mut c_void,
+    flags: u32,
+    priority: c_int,
+) -> c_int {
+    if handle.is_null() {
+        return note::<()>(Err(null("stream")));
+    }
+    // SAFETY: as the caller promises.
+    note(
+        stream::create(flags, priority)
+            .and_then(|made| unsafe { give("stream", handle, made as *mut c_void) }),
+    )
+}
+
+/// Destroys a stream; what is in it still runs.
+#[unsafe(no_mangle)]
+pub extern "C" fn dushmem_emu_stream_destroy(handle: *mut c_void) -> c_int {
+    note(stream::destroy(handle as usize))
+}
+
+/// Waits for what is in the stream.
+#[unsafe(no_mangle)]
+pub extern "C" fn dushmem_emu_stream_synchronize(handle: *mut c_void) -> c_int {
+    note(stream::find(handle as usize).map(|stream| stream.synchronize()))
+}
+
+/// 0 if the stream is empty, else `NotReady`.
+#[unsafe(no_mangle)]
+pub extern "C" fn dushmem_emu_stream_query(handle: *mut c_void) -> c_int {
+    note(stream::find(handle as usize).and_then(|stream| stream.query()))
+}
+
+/// Flags, priority and device of a stream.
+///
+/// # Safety
+/// Each is null (not wanted) or valid for one write.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dushmem_emu_stream_info(
+    handle: *mut c_void,
+    flags: *mut u32,
+    priority: *mut c_int,
+    number: *mut c_int,
+) -> c_int {
+    note(stream::find(handle as usize).map(|stream| {
+        // SAFETY: as the caller promises.
+        unsafe {
+            if !flags.is_null() {
+                flags.write(stream.flags());
+            }
+            if !priority.is_null() {
+                priority.write(stream.priority());
+            }
+            if !number.is_null() {
+                number.write(stream.device() as c_int);
+            }
+        }
+    }))
+}
+
+/// Has later operations of the stream wait for the event's newest recording.
+#[unsafe(no_mangle)]
+pub extern "C" fn dushmem_emu_stream_wait_event(handle: *mut c_void, of: *mut c_void) -> c_int {
+    let wait = || {
+        let stream = stream::find(handle as usize)?;
+        match event::find(of as usize)?.newest() {
+            Some(mark) => stream.wait_for_mark(mark),
+            None => Ok(()),
+        }
+    };
+    note(wait())
+}
+
+struct Callback(extern "C" fn(*mut c_void), *mut c_void);
+
+// SAFETY: the program that enqueues a function promises that it can run on the stream's thread.
+unsafe impl Send for Callback {}
+
+impl Callback {
+    fn call(self) {
+        (self.0)(self.1);
+    }
+}
+
+/// Calls a host function in stream order.
+#[unsafe(no_mangle)]
+pub extern "C" fn dushmem_emu_stream_call(
+    handle: *mut c_void,
+    function: Option<extern "C" fn(*mut c_void)>,
+    data: *mut c_void,
+) -> c_int {
+    let call = || {
+        let callback = Callback(function.ok_or_else(|| null("fn"))?, data);
+        stream::find(handle as usize)?.submit(move || callback.call())
+    };
+    note(call())
+}
+
+/// Makes an event.
+///
+/// # Safety
+/// `handle` is null or valid for one write.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dushmem_emu_event_create(handle: *mut *mut c_void, flags: u32) -> c_int {
+    if handle.is_null() {
+        return note::<()>(Err(null("event")));
+    }
+    // SAFETY: as the caller promises.
+    note(event::create(flags).and_then(|made| unsafe { give("event", handle, made as *mut c_void) }))
+}
+
+/// Destroys an event.
+#[unsafe(no_mangle)]
+pub extern "C" fn dushmem_emu_event_destroy(handle: *mut c_void) -> c_int {
+    note(event::destroy(handle as usize))
+}
+
+/// Records an event after what is in the stream now.
+#[unsafe(no_mangle)]
+pub extern "C" fn dushmem_emu_event_record(handle: *mut c_void, on: *mut c_void) -> c_int {
+    note(event::find(handle as usize).and_then(|event| event.record(&stream::find(on as usize)?)))
+}
+
+/// Waits for the event's newest recording.
+#[unsafe(no_mangle)]
+pub extern "C" fn dushmem_emu_event_synchronize(handle: *mut c_void) -> c_int {
+    note(event::find(handle as usize).map(|event| event.synchronize()))
+}
+
+/// 0 if the event's newest recording has been reached, else `NotReady`.
+#[unsafe(no_mangle)]
+pub extern "C" fn dushmem_emu_event_query(handle: *mut c_void) -> c_int {
+    note(event::find(handle as usize).and_then(|event| event.query()))
+}
+
+/// Milliseconds between two events.
+///
+/// # Safety
+/// `milliseconds` is null or valid for one write.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dushmem_emu_event_elapsed(
+    milliseconds: *mut f32,
+    start: *mut c_void,
+    end: *mut c_void,
+) -> c_int {
+    let elapsed = || event::find(end as usize)?.elapsed_since(&*event::find(start as usize)?);
+    // SAFETY: as the caller promises.
+    note(elapsed().and_then(|time| unsafe { give("ms", milliseconds, time) }))
+}
+
+/// The calling thread's last error; cleared if `clear`.
+#[unsafe(no_mangle)]
+pub extern "C" fn dushmem_emu_last_error(clear: c_int) -> c_int {
+    if clear != 0 { error::take_last() } else { error::peek_last() }
+}
+
+/// What a code means, with the argument at fault if the calling thread's newest failure had this code.
+/// The text lives for ever.
+#[unsafe(no_mangle)]
+pub extern "C" fn dushmem_emu_error_text(code: c_int) -> *const c_char {
+    error::text(code).as_ptr()
+}
+
+/// A code's name, in HIP's spelling if `hip`, else in CUDA's. It lives for ever.
+#[unsafe(no_mangle)]
+pub extern "C" fn dushmem_emu_error_name(code: c_int, hip: c_int) -> *const c_char {
+    error::name(code, hip != 0).as_ptr()
+}
+
+/// Fails with a code that the headers found out themselves; `detail` is null or what is wrong.
+///
+/// # Safety
+/// `detail` is null or a C string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dushmem_emu_fail(code: c_int, detail: *const c_char) -> c_int {
+    let detail = if detail.is_null() {
+        String::new()
+    } else {
+        // SAFETY: as the caller promises.
+        unsafe { std::ffi::CStr::from_ptr(detail) }.to_string_lossy().into_owned()
+    };
+    let code = match code {
+        1 => Code::InvalidValue,
+        98 => Code::InvalidDeviceFunction,
+        101 => Code::InvalidDevice,
+        801 => Code::NotSupported,
+        _ => Code::Unknown,
+    };
+    note::<()>(Err(Failure::new(code, detail)))
+}
+
+/// Kind (0 host, 1 pinned host, 2 device, 3 managed, 4 symmetric), device and base of an address.
+///
+/// # Safety
+/// The pointers are valid for one write each.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dushmem_emu_pointer_info(addr: *const c_void, kind: *mut c_int, on: *mut c_int) {
+    let found = memory::find(addr as usize);
+    // SAFETY: as the caller promises.
+    unsafe {
+        kind.write(found.map_or(0, |a| match a.kind {
+            memory::Kind::Pinned => 1,
+            memory::Kind::Device => 2,
+            memory::Kind::Managed => 3,
+            memory::Kind::Symmetric => 4,
+        }));
+        on.write(found.map_or(0, |a| a.device as c_int));
+    }
+}
+
+/// # Safety
+/// `to` is null or valid for one write.
+unsafe fn give<T>(arg: &str, to: *mut T, value: T) -> error::Result<()> {
+    if to.is_null() {
+        return Err(null(arg));
+    }
+    // SAFETY: as the caller promises.
+    unsafe { to.write(value) };
+    Ok(())
+}
+
+pub(super) fn null(arg: &str) -> Failure {
+    Failure::new(Code::InvalidValue, format!("{arg} is NULL"))
+}

@@ -1,0 +1,101 @@
+//! The emulated devices.
+//!
+//! All of them are this machine's CPUs and memory; they exist so that a program that gives every PE its
+//! own device finds one. Each has its own default stream.
+use crate::error::{Code, Failure, Result};
+use dushmem_core::wait::SpinPolicy;
+use std::cell::Cell;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Most threads of a block.
+pub const MAX_THREADS_PER_BLOCK: u32 = 1024;
+/// Most threads along each side of a block.
+pub const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
+/// Most blocks along each side of a grid.
+pub const MAX_GRID: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
+/// Bytes of dynamic shared memory that a launch gets without asking.
+pub const SHARED_DEFAULT: usize = 48 << 10;
+/// Bytes of dynamic shared memory that a kernel can ask for by its attribute.
+pub const SHARED_OPT_IN: usize = 227 << 10;
+/// Threads that a warp has.
+pub const WARP: u32 = 32;
+/// Blocks that a launch can have running (or waiting) at the same time: multiprocessors times blocks on
+/// one. Each needs an OS thread of its own only while others wait.
+pub const RESIDENT_BLOCKS: u32 = MULTIPROCESSORS * BLOCKS_PER_MULTIPROCESSOR;
+/// Multiprocessors that a device reports.
+pub const MULTIPROCESSORS: u32 = 32;
+/// Blocks that one multiprocessor takes at a time.
+pub const BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
+
+/// Devices there are when nobody says anything.
+const DEFAULT_DEVICES: u32 = 8;
+/// Most devices: a bound for absurd values of the variable.
+const MAX_DEVICES: u32 = 4096;
+
+static COUNT: OnceLock<AtomicU32> = OnceLock::new();
+static PES: AtomicU32 = AtomicU32::new(1);
+static POLICY: OnceLock<SpinPolicy> = OnceLock::new();
+
+thread_local! {
+    static CURRENT: Cell<u32> = const { Cell::new(0) };
+}
+
+fn counter() -> &'static AtomicU32 {
+    COUNT.get_or_init(|| {
+        let asked = std::env::var("DUSHMEM_EMU_DEVICES").ok().and_then(|text| text.trim().parse().ok());
+        AtomicU32::new(asked.map_or(DEFAULT_DEVICES, |n: u32| n.clamp(1, MAX_DEVICES)))
+    })
+}
+
+/// Number of devices.
+pub fn count() -> u32 {
+    counter().load(Ordering::Relaxed)
+}
+
+/// Tells the emulator how many PEs share this node: there are at least as many devices, and threads that
+/// wait leave the CPUs to others where PEs outnumber them.
+pub fn set_local_pes(pes: usize) {
+    let pes = u32::try_from(pes).unwrap_or(MAX_DEVICES).clamp(1, MAX_DEVICES);
+    counter().fetch_max(pes, Ordering::Relaxed);
+    let before = PES.swap(pes, Ordering::Relaxed);
+    policy().count_thread(pes as i32 - before as i32);
+}
+
+/// How the emulator's threads wait for each other.
+pub fn policy() -> &'static SpinPolicy {
+    // The host thread and one stream worker are what usually runs.
+    POLICY.get_or_init(|| SpinPolicy::new(2, dushmem_os::cpu::usable_cpus()))
+}
+
+/// OS threads that run the blocks of one launch before any block waits.
+pub fn parallel_blocks() -> u32 {
+    static CPUS: OnceLock<u32> = OnceLock::new();
+    let cpus = *CPUS.get_or_init(|| dushmem_os::cpu::usable_cpus() as u32);
+    (cpus / PES.load(Ordering::Relaxed)).max(1)
+}
+
+/// The calling thread's device.
+pub fn current() -> u32 {
+    CURRENT.get()
+}
+
+/// Makes `device` the calling thread's device.
+pub fn select(device: i32) -> Result<()> {
+    check(device)?;
+    CURRENT.set(device as u32);
+    Ok(())
+}
+
+/// An error for numbers that no device has.
+pub fn check(device: i32) -> Result<()> {
+    let count = count();
+    if device < 0 || device as u32 >= count {
+        let detail = format!(
+            "device = {device}: there are devices 0 to {}; DUSHMEM_EMU_DEVICES sets how many",
+            count - 1
+        );
+        return Err(Failure::new(Code::InvalidDevice, detail));
+    }
+    Ok(())
+}

@@ -1,0 +1,326 @@
+//! Launches: their limits, and which OS thread runs which block.
+//!
+//! The thread that runs the stream runs blocks itself. Others help when the launch takes long, when a
+//! block waits for something (a block, a PE, the host), and when no block ends for a while because one
+//! spins on its own. Up to [`device::RESIDENT_BLOCKS`] blocks of a launch run or wait at a time.
+use crate::block::{self, Place};
+use crate::device;
+use crate::error::{Code, Failure, Result};
+use crate::helpers;
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+/// Three extents, or a position: x runs fastest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Dim3 {
+    /// Columns.
+    pub x: u32,
+    /// Rows.
+    pub y: u32,
+    /// Planes.
+    pub z: u32,
+}
+
+impl Dim3 {
+    /// All three.
+    pub const fn new(x: u32, y: u32, z: u32) -> Dim3 {
+        Dim3 { x, y, z }
+    }
+
+    /// Number of positions.
+    pub fn count(self) -> u64 {
+        u64::from(self.x) * u64::from(self.y) * u64::from(self.z)
+    }
+
+    /// The position with this number, in blocks of these extents.
+    #[inline]
+    pub(crate) fn at(self, number: u32) -> Dim3 {
+        if number < self.x {
+            return Dim3::new(number, 0, 0);
+        }
+        let row = number / self.x;
+        Dim3::new(number % self.x, row % self.y, row / self.y)
+    }
+
+    /// The same for grids, whose number of blocks can exceed 32 bits.
+    fn at_wide(self, number: u64) -> Dim3 {
+        let (x, row) = (number % u64::from(self.x), number / u64::from(self.x));
+        Dim3::new(x as u32, (row % u64::from(self.y)) as u32, (row / u64::from(self.y)) as u32)
+    }
+
+    fn sides(self) -> [u32; 3] {
+        [self.x, self.y, self.z]
+    }
+}
+
+impl From<u32> for Dim3 {
+    fn from(x: u32) -> Dim3 {
+        Dim3::new(x, 1, 1)
+    }
+}
+
+impl From<(u32, u32)> for Dim3 {
+    fn from((x, y): (u32, u32)) -> Dim3 {
+        Dim3::new(x, y, 1)
+    }
+}
+
+impl From<(u32, u32, u32)> for Dim3 {
+    fn from((x, y, z): (u32, u32, u32)) -> Dim3 {
+        Dim3::new(x, y, z)
+    }
+}
+
+impl std::fmt::Display for Dim3 {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "({}, {}, {})", self.x, self.y, self.z)
+    }
+}
+
+/// What the threads of a grid run.
+#[derive(Clone, Copy, Debug)]
+pub struct Kernel {
+    /// Called once for each GPU thread.
+    pub body: unsafe extern "C" fn(*mut c_void),
+    /// Its argument, shared by all GPU threads.
+    pub args: *mut c_void,
+    /// Called once when the last thread has returned, or the launch has failed.
+    pub release: Option<unsafe extern "C" fn(*mut c_void)>,
+    /// Gives the place of the calling OS thread.
+    pub locate: unsafe extern "C" fn(*mut Place),
+}
+
+// SAFETY: whoever launches promises that `body` can run on any thread with `args` (`Grid::new`).
+unsafe impl Send for Kernel {}
+// SAFETY: as above.
+unsafe impl Sync for Kernel {}
+
+/// A launch.
+#[derive(Debug)]
+pub struct Grid {
+    name: String,
+    kernel: Kernel,
+    grid: Dim3,
+    block: Dim3,
+    shared: usize,
+    cooperative: bool,
+    blocks: u64,
+    next: AtomicU64,
+    ended: AtomicU64,
+    workers: AtomicU32,
+    crew_called: AtomicBool,
+    end: Mutex<()>,
+    ended_all: Condvar,
+    released: AtomicBool,
+}
+
+/// A launch that has run this long gets help from other CPUs.
+const HELP_AFTER: Duration = Duration::from_micros(50);
+
+impl Grid {
+    /// Checks the shape of a launch.
+    ///
+    /// # Safety
+    /// `kernel.body` may be called with `kernel.args` from any OS thread until `release` has been called.
+    pub unsafe fn new(
+        name: &str,
+        kernel: Kernel,
+        grid: Dim3,
+        block: Dim3,
+        shared: usize,
+        limit: usize,
+    ) -> Result<Grid> {
+        let made = Grid {
+            name: name.to_owned(),
+            kernel,
+            grid,
+            block,
+            shared,
+            cooperative: false,
+            blocks: grid.count(),
+            next: AtomicU64::new(0),
+            ended: AtomicU64::new(0),
+            workers: AtomicU32::new(1),
+            crew_called: AtomicBool::new(false),
+            end: Mutex::new(()),
+            ended_all: Condvar::new(),
+            released: AtomicBool::new(false),
+        };
+        check_shape(name, grid, block)?;
+        if shared > limit {
+            let remedy = if limit < device::SHARED_OPT_IN && shared <= device::SHARED_OPT_IN {
+                "; raise it with the kernel's MaxDynamicSharedMemorySize attribute"
+            } else {
+                ""
+            };
+            let detail = format!(
+                "{name}: {shared} bytes of dynamic shared memory; a block gets at most {limit}{remedy}"
+            );
+            return Err(Failure::new(Code::InvalidValue, detail));
+        }
+        Ok(made)
+    }
+
+    /// Has all blocks run at the same time, so that they can wait for each other.
+    pub fn cooperative(mut self) -> Result<Grid> {
+        if self.blocks > u64::from(device::RESIDENT_BLOCKS) {
+            let detail = format!(
+                "{}: {} blocks; at most {} run at the same time",
+                self.name,
+                self.blocks,
+                device::RESIDENT_BLOCKS
+            );
+            return Err(Failure::new(Code::CooperativeLaunchTooLarge, detail));
+        }
+        self.cooperative = true;
+        Ok(self)
+    }
+
+    /// The kernel's name as the program wrote it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn grid_dim(&self) -> Dim3 {
+        self.grid
+    }
+
+    pub(crate) fn block_dim(&self) -> Dim3 {
+        self.block
+    }
+
+    pub(crate) fn shared_bytes(&self) -> usize {
+        self.shared
+    }
+
+    /// Runs one GPU thread.
+    ///
+    /// # Safety
+    /// The place of the calling OS thread names that thread.
+    #[inline]
+    pub(crate) unsafe fn call(&self) {
+        // SAFETY: `Grid::new`'s contract.
+        unsafe { (self.kernel.body)(self.kernel.args) }
+    }
+
+    /// Runs the whole grid; returns when its last block has ended.
+    pub fn run(self) {
+        if self.blocks == 1 {
+            block::run(&self, Dim3::new(0, 0, 0), self.place());
+            return self.release();
+        }
+        let grid = Arc::new(self);
+        helpers::watch(&grid);
+        if grid.cooperative {
+            for _ in 1..grid.blocks {
+                grid.add_worker();
+            }
+        }
+        grid.work();
+        let mut guard = grid.end.lock().unwrap_or_else(|e| e.into_inner());
+        while grid.ended.load(Ordering::Acquire) < grid.blocks {
+            guard = grid.ended_all.wait(guard).unwrap_or_else(|e| e.into_inner());
+        }
+        drop(guard);
+        // Here, not when the last reference goes: who waits for the stream may rely on it.
+        grid.release();
+    }
+
+    fn release(&self) {
+        if let (Some(release), false) = (self.kernel.release, self.released.swap(true, Ordering::AcqRel)) {
+            // SAFETY: no GPU thread is left, and this is the only call.
+            unsafe { release(self.kernel.args) };
+        }
+    }
+
+    fn place(&self) -> Place {
+        let mut place = Place::NONE;
+        // SAFETY: `locate` fills in the place of the calling thread (`Grid::new`'s contract).
+        unsafe { (self.kernel.locate)(&mut place) };
+        place
+    }
+
+    /// Runs blocks until none is left to begin.
+    pub(crate) fn work(self: &Arc<Self>) {
+        let place = self.place();
+        let start = Instant::now();
+        loop {
+            let number = self.next.fetch_add(1, Ordering::Relaxed);
+            if number >= self.blocks {
+                return;
+            }
+            block::run(self, self.grid.at_wide(number), place);
+            if self.ended.fetch_add(1, Ordering::AcqRel) + 1 == self.blocks {
+                drop(self.end.lock());
+                self.ended_all.notify_all();
+                return;
+            }
+            if !self.crew_called.load(Ordering::Relaxed) && start.elapsed() > HELP_AFTER {
+                self.call_crew();
+            }
+        }
+    }
+
+    fn call_crew(self: &Arc<Self>) {
+        if !self.crew_called.swap(true, Ordering::Relaxed) {
+            for _ in 1..device::parallel_blocks() {
+                self.add_worker();
+            }
+        }
+    }
+
+    /// One OS thread more, unless all blocks have begun or as many run as a device has room for.
+    pub(crate) fn add_worker(self: &Arc<Self>) {
+        if self.next.load(Ordering::Relaxed) >= self.blocks {
+            return;
+        }
+        let add = |workers| (workers < device::RESIDENT_BLOCKS).then_some(workers + 1);
+        if self.workers.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).is_ok() {
+            helpers::start(Arc::clone(self));
+        }
+    }
+
+    /// A block has nothing to do until somebody outside acts: the next one begins elsewhere.
+    pub(crate) fn a_block_waits(&self) {
+        if self.blocks > 1 && self.next.load(Ordering::Relaxed) < self.blocks {
+            helpers::a_block_of_waits(self);
+        }
+    }
+
+    /// Blocks that have ended, and whether some haven't begun: what the watch goes by.
+    pub(crate) fn state(&self) -> (u64, bool) {
+        (self.ended.load(Ordering::Relaxed), self.next.load(Ordering::Relaxed) < self.blocks)
+    }
+}
+
+impl Drop for Grid {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
+fn check_shape(name: &str, grid: Dim3, block: Dim3) -> Result<()> {
+    let bad = |what: &str, is: Dim3, why: String| {
+        let detail = format!("{name}: {what} {is}: {why}");
+        Err(Failure::new(Code::InvalidConfiguration, detail))
+    };
+    for (what, is, limits) in [("grid", grid, device::MAX_GRID), ("block", block, device::MAX_BLOCK)] {
+        for (side, (have, most)) in is.sides().into_iter().zip(limits).enumerate() {
+            let side = ["x", "y", "z"][side];
+            if have == 0 {
+                return bad(what, is, format!("{side} is 0"));
+            }
+            if have > most {
+                return bad(what, is, format!("{side} is at most {most}"));
+            }
+        }
+    }
+    let most = u64::from(device::MAX_THREADS_PER_BLOCK);
+    if block.count() > most {
+        return bad("block", block, format!("{} threads; a block has at most {most}", block.count()));
+    }
+    Ok(())
+}

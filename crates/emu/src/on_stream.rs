@@ -1,0 +1,173 @@
+//! The emulator as a device of the engine.
+//!
+//! Operations of the engine run on the worker of the stream that they were put into.
+use crate::{device, error, memory, stream};
+use dushmem_core::device::{
+    Device, DeviceMemory, Export, HeapRequest, KernelState, Module, StreamHandle, StreamOp,
+};
+use dushmem_core::error::{Error, Result};
+use dushmem_core::world::World;
+use dushmem_os::memory::{Mapping, grow, memfd, page};
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+
+/// The CPUs, as a device.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Emulator;
+
+impl From<error::Failure> for Error {
+    fn from(failure: error::Failure) -> Error {
+        Error::Device(failure.to_string())
+    }
+}
+
+fn system(what: &str) -> impl FnOnce(std::io::Error) -> Error {
+    move |error| Error::System { what: what.into(), why: error.to_string() }
+}
+
+/// Memory that several processes can map.
+#[derive(Debug)]
+struct Shared {
+    fd: OwnedFd,
+    mapping: Mapping,
+}
+
+impl Shared {
+    fn map(fd: OwnedFd, request: &HeapRequest) -> Result<Shared> {
+        let len = request.bytes.next_multiple_of(page());
+        let reserved = match request.at {
+            // Somebody else may have that place: any other will do.
+            Some(_) => Mapping::reserve(request.at, len).or_else(|_| Mapping::reserve(None, len)),
+            None => Mapping::reserve(None, len),
+        };
+        let mapping = reserved.map_err(system("mmap of a device heap"))?;
+        mapping.place(0, &fd, 0, len).map_err(system("mmap of a device heap"))?;
+        memory::register_symmetric(mapping.base(), len);
+        Ok(Shared { fd, mapping })
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        memory::unregister_symmetric(self.mapping.base());
+    }
+}
+
+impl DeviceMemory for Shared {
+    fn base(&self) -> usize {
+        self.mapping.base() as usize
+    }
+
+    fn len(&self) -> usize {
+        self.mapping.len()
+    }
+
+    fn export(&self) -> Result<Export> {
+        Ok(Export::Fd(self.fd.try_clone().map_err(system("dup of a device heap's descriptor"))?))
+    }
+}
+
+/// Heaps of the world's PEs as this process sees them: first address and length.
+fn heaps(world: &World) -> impl Iterator<Item = (*mut u8, usize)> {
+    let (base, len) = world.window().heap();
+    (0..world.n_pes() as usize).map(move |pe| (world.window().peer(base, pe) as *mut u8, len))
+}
+
+impl Device for Emulator {
+    fn name(&self) -> &'static str {
+        "CPU emulator"
+    }
+
+    fn count(&self) -> Result<usize> {
+        Ok(device::count() as usize)
+    }
+
+    fn attach(&self, world: &Arc<World>, local_pes: usize) -> Result<()> {
+        device::set_local_pes(local_pes);
+        for (base, len) in heaps(world) {
+            memory::register_symmetric(base, len);
+        }
+        Ok(())
+    }
+
+    fn detach(&self, world: &World) {
+        for (base, _) in heaps(world) {
+            memory::unregister_symmetric(base);
+        }
+    }
+
+    fn allocate(&self, request: &HeapRequest) -> Result<Box<dyn DeviceMemory>> {
+        let fd = memfd("dushmem device heap").map_err(system("memfd_create"))?;
+        grow(fd.as_fd(), request.bytes.next_multiple_of(page()) as u64).map_err(system("ftruncate"))?;
+        Ok(Box::new(Shared::map(fd, request)?))
+    }
+
+    fn import(&self, export: &Export, request: &HeapRequest) -> Result<Box<dyn DeviceMemory>> {
+        let Export::Fd(fd) = export else {
+            return Err(Error::Device(
+                "a heap of another kind of device can't be imported by the emulator".into(),
+            ));
+        };
+        let fd = fd.try_clone().map_err(system("dup of a device heap's descriptor"))?;
+        Ok(Box::new(Shared::map(fd, request)?))
+    }
+
+    unsafe fn copy(&self, dest: usize, source: usize, bytes: usize) -> Result<()> {
+        // SAFETY: as the caller promises; device memory is ordinary memory here.
+        unsafe { (source as *const u8).copy_to_nonoverlapping(dest as *mut u8, bytes) };
+        Ok(())
+    }
+
+    unsafe fn enqueue(
+        &self,
+        world: &Arc<World>,
+        stream: StreamHandle,
+        call: &'static str,
+        op: StreamOp,
+    ) -> Result<()> {
+        world.check_alive()?;
+        let world = Arc::clone(world);
+        stream::find(stream.0)?.submit(move || {
+            // SAFETY: as the caller promised for this moment.
+            if let Err(error) = unsafe { op.run(&world) } {
+                let code = error.code();
+                world.boot().abort(code, &format!("PE {}: {call}: {error}", world.my_pe()));
+            }
+        })?;
+        Ok(())
+    }
+
+    fn synchronize(&self, stream: StreamHandle) -> Result<()> {
+        stream::find(stream.0)?.synchronize();
+        Ok(())
+    }
+
+    unsafe fn push_state(&self, module: &Module, state: &KernelState) -> Result<()> {
+        check_abi(module)?;
+        let bytes = size_of::<KernelState>();
+        // SAFETY: as the caller promises; the unit copies no more than it has room for.
+        match unsafe { (module.push)(state, bytes, std::ptr::null_mut()) } {
+            0 => Ok(()),
+            code => Err(Error::Device(format!("the state for kernels could not be stored: error {code}"))),
+        }
+    }
+}
+
+/// Kernels compiled with headers of another layout would read nonsense.
+fn check_abi(module: &Module) -> Result<()> {
+    if module.abi == KernelState::ABI {
+        return Ok(());
+    }
+    let header = if module.header.is_null() {
+        "unknown headers".into()
+    } else {
+        // SAFETY: the headers register a string literal.
+        unsafe { std::ffi::CStr::from_ptr(module.header) }.to_string_lossy()
+    };
+    Err(Error::Device(format!(
+        "kernels were compiled with {header}, whose state has version {}; this library has version {}: compile \
+         them again with the library's own headers",
+        module.abi,
+        KernelState::ABI
+    )))
+}

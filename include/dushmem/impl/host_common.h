@@ -1,0 +1,48 @@
+/* What the public headers share. Nothing here is for programs: names begin with dushmem_impl_. */
+#ifndef DUSHMEM_INCLUDED_IMPL_HOST_COMMON_H
+#define DUSHMEM_INCLUDED_IMPL_HOST_COMMON_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+/* C++ programs have std::complex, whose representation is that of C's complex types. */
+#include <complex>
+typedef std::complex<float> dushmem_impl_complexf;
+typedef std::complex<double> dushmem_impl_complexd;
+#else
+/* Not <complex.h>: it would define I. */
+typedef float _Complex dushmem_impl_complexf;
+typedef double _Complex dushmem_impl_complexd;
+#endif
+
+/* In a device compiler, the names that kernels may call belong to the device headers. */
+#if defined(__CUDACC__) || defined(__HIPCC__)
+#define DUSHMEM_IMPL_DEVICE_COMPILER 1
+#endif
+
+#define DUSHMEM_IMPL_NORETURN __attribute__((__noreturn__))
+
+/* The n-th argument. Callers add what makes the list long enough. */
+#define DUSHMEM_IMPL_ARG0(a, ...) a
+#define DUSHMEM_IMPL_ARG1(a, b, ...) b
+#define DUSHMEM_IMPL_ARG4(a, b, c, d, e, ...) e
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What _Generic chooses where no type fits, so that the compiler complains about the arguments. */
+struct dushmem_impl_no_function_for_this_type;
+void dushmem_impl_mismatch(struct dushmem_impl_no_function_for_this_type *);
+
+#ifdef __cplusplus
+}
+#endif
+
+#include <dushmem/impl/types.h>
+#if !defined(DUSHMEM_NO_INLINE)
+#include <dushmem/impl/host_inline.h>
+#endif
+
+#endif

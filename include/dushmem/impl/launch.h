@@ -1,0 +1,164 @@
+/* Launches on the emulator. dushcc writes kernel<<<grid, block, shared, stream>>>(args) as
+ *
+ *   (::dushmem::emu::launch("kernel", ::dushmem::emu::config{grid, block, shared, stream},
+ *                           [=](auto... a) { kernel(a...); }, args))
+ *
+ * Arguments are copied when the launch is made, and once more for each GPU thread. */
+#ifndef DUSHMEM_IMPL_LAUNCH_H
+#define DUSHMEM_IMPL_LAUNCH_H
+
+#include "emu_abi.h"
+#include "emu_types.h"
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+/* Written by the scheduler before a GPU thread runs on. */
+inline thread_local uint3 threadIdx{0, 0, 0};
+inline thread_local uint3 blockIdx{0, 0, 0};
+inline thread_local dim3 blockDim{1, 1, 1};
+inline thread_local dim3 gridDim{1, 1, 1};
+inline constexpr int warpSize = 32;
+
+namespace dushmem {
+namespace emu {
+
+inline thread_local void *shared_base = nullptr;
+
+inline void locate(dushmem_emu_place *place) {
+  place->thread = &threadIdx;
+  place->block = &blockIdx;
+  place->block_dim = &blockDim;
+  place->grid_dim = &gridDim;
+  place->shared = &shared_base;
+}
+
+/* What stands between <<< and >>>. */
+struct config {
+  dim3 grid, block;
+  size_t shared = 0;
+  CUstream_st *stream = nullptr;
+  unsigned flags = 0;
+
+  config(dim3 g, dim3 b) : grid(g), block(b) {}
+  template <class Bytes>
+  config(dim3 g, dim3 b, Bytes bytes, CUstream_st *on = nullptr)
+      : grid(g), block(b), shared(static_cast<size_t>(bytes)), stream(on) {}
+};
+
+/* Dynamic shared memory of the running block: what extern __shared__ T name[] becomes. */
+template <class T> struct dynamic_shared {
+  operator T *() const { return static_cast<T *>(shared_base); }
+  T *operator&() const { return static_cast<T *>(shared_base); }
+};
+
+template <class T> T *dynamic_shared_pointer() { return static_cast<T *>(shared_base); }
+
+template <class Function, class... Args> struct closure {
+  Function function;
+  std::tuple<Args...> args;
+
+  static void body(void *self) {
+    auto &me = *static_cast<closure *>(self);
+    std::apply([&me](auto &...a) { me.function(a...); }, me.args);
+  }
+  static void release(void *self) { delete static_cast<closure *>(self); }
+};
+
+inline int start(const char *name, const config &how, void (*body)(void *), void *args, void (*release)(void *)) {
+  dushmem_emu_launch_t l = {};
+  l.size = sizeof l;
+  l.flags = how.flags;
+  l.name = name;
+  l.body = body;
+  l.args = args;
+  l.release = release;
+  l.locate = locate;
+  l.grid = {how.grid.x, how.grid.y, how.grid.z};
+  l.block = {how.block.x, how.block.y, how.block.z};
+  l.shared = how.shared;
+  l.stream = how.stream;
+  return dushmem_emu_launch(&l);
+}
+
+/* Errors become the thread's last error, as with a real launch. */
+template <class Function, class... Args>
+void launch(const char *name, const config &how, Function function, Args... args) {
+  using Closure = closure<Function, Args...>;
+  auto *made = new Closure{std::move(function), std::tuple<Args...>(std::move(args)...)};
+  start(name, how, Closure::body, made, Closure::release);
+}
+
+/* The same as a function object, for a macro whose kernel may have no arguments. */
+template <class Function> struct launcher_t {
+  const char *name;
+  config how;
+  Function function;
+  template <class... Args> void operator()(Args... args) const { launch(name, how, function, std::move(args)...); }
+};
+template <class Function> launcher_t<Function> launcher(const char *name, const config &how, Function function) {
+  return {name, how, std::move(function)};
+}
+
+template <class T> struct same {
+  using type = T;
+};
+
+/* With a known signature: arguments are converted when the launch is made, a literal 0 to a pointer too. */
+template <class... Params>
+int launch_typed(const char *name, const config &how, void (*kernel)(Params...), typename same<Params>::type... args) {
+  if (kernel == nullptr) return start(name, how, nullptr, nullptr, nullptr);
+  auto call = [kernel](auto &...a) { kernel(a...); };
+  using Closure = closure<decltype(call), std::decay_t<Params>...>;
+  auto *made = new Closure{call, std::tuple<std::decay_t<Params>...>(std::move(args)...)};
+  return start(name, how, Closure::body, made, Closure::release);
+}
+
+/* Launch by name with an array of pointers to the arguments. */
+template <class... Params, size_t... I>
+int launch_array(const config &how, void (*kernel)(Params...), void **args, std::index_sequence<I...>) {
+  if (kernel == nullptr) return start("kernel", how, nullptr, nullptr, nullptr);
+  if (args == nullptr && sizeof...(Params) != 0) return dushmem_emu_fail(1, "args is NULL");
+  return launch_typed("kernel", how, kernel, *static_cast<std::decay_t<Params> *>(args[I])...);
+}
+
+template <class... Params> int launch_array(const config &how, void (*kernel)(Params...), void **args) {
+  return launch_array(how, kernel, args, std::index_sequence_for<Params...>{});
+}
+
+/* Kernels whose address a program has only as a void pointer: dushcc registers them behind their
+ * definition, with ::dushmem::emu::registration. */
+struct registered {
+  const void *kernel;
+  int (*start)(const config &, const void *, void **);
+  const registered *next;
+};
+
+inline const registered *&registered_kernels() {
+  static const registered *first = nullptr;
+  return first;
+}
+
+struct registration : registered {
+  template <class... Params> explicit registration(void (*known)(Params...)) {
+    kernel = reinterpret_cast<const void *>(known);
+    start = [](const config &how, const void *address, void **args) {
+      auto *typed = reinterpret_cast<void (*)(Params...)>(const_cast<void *>(address));
+      return launch_array(how, typed, args);
+    };
+    next = registered_kernels();
+    registered_kernels() = this;
+  }
+};
+
+inline int launch_array(const config &how, const void *kernel, void **args) {
+  if (kernel == nullptr) return start("kernel", how, nullptr, nullptr, nullptr);
+  for (const registered *one = registered_kernels(); one != nullptr; one = one->next)
+    if (one->kernel == kernel) return one->start(how, kernel, args);
+  return dushmem_emu_fail(98, "func: no kernel of this program (a template's instance must be passed with its "
+                              "type, not as a void pointer)");
+}
+
+} // namespace emu
+} // namespace dushmem
+#endif

@@ -1,0 +1,65 @@
+//! `cargo xtask codegen`: everything typed comes from the one table in `api/`.
+mod expand;
+mod generic;
+mod header;
+mod inline;
+mod rust;
+mod table;
+
+use std::path::{Path, PathBuf};
+
+/// The workspace's folder.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(Path::to_path_buf).unwrap_or_default()
+}
+
+/// Names that the built library must export: the table's, and those of its headers' inline functions.
+pub fn exported_names() -> Result<Vec<String>, String> {
+    let table = table::Table::load(&root().join("api"))?;
+    let mut names: Vec<String> = expand::exported(&table).iter().map(expand::Function::name).collect();
+    names.extend(inline::SUPPORT.iter().map(|name| name.to_string()));
+    names.sort();
+    Ok(names)
+}
+
+/// Every generated file: path below the root, and text.
+fn files() -> Result<Vec<(String, String)>, String> {
+    let table = table::Table::load(&root().join("api"))?;
+    let mut files = header::public(&table);
+    files.push(("include/dushmem/impl/host_alias.h".into(), header::aliases(&table)));
+    files.push(("include/dushmem/impl/types.h".into(), inline::types(&table)));
+    files.extend(generic::files(&table));
+    files.push(("crates/core/src/gen/env.rs".into(), rust::variables(&table)));
+    files.extend(rust::exports(&table)?);
+    Ok(files)
+}
+
+/// Writes the generated files, or with `--check` says which of them differ.
+pub fn run(arguments: &[String]) -> Result<(), String> {
+    let check = match arguments {
+        [] => false,
+        [flag] if flag == "--check" => true,
+        _ => return Err("usage: cargo xtask codegen [--check]".into()),
+    };
+    let files = files()?;
+    let mut stale = Vec::new();
+    for (path, text) in &files {
+        let full = root().join(path);
+        if std::fs::read_to_string(&full).is_ok_and(|old| old == *text) {
+            continue;
+        }
+        stale.push(path.as_str());
+        if !check {
+            full.parent().map_or(Ok(()), std::fs::create_dir_all).map_err(|error| format!("{path}: {error}"))?;
+            std::fs::write(&full, text).map_err(|error| format!("{path}: {error}"))?;
+        }
+    }
+    match (check, stale.is_empty()) {
+        (_, true) => println!("codegen: {} files are up to date", files.len()),
+        (false, false) => println!("codegen: wrote {} of {} files", stale.len(), files.len()),
+        (true, false) => {
+            return Err(format!("codegen: not what the table says: {}; run cargo xtask codegen", stale.join(", ")));
+        }
+    }
+    Ok(())
+}

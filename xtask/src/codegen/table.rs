@@ -1,0 +1,369 @@
+//! The table in `api/`, as read from its files.
+use std::collections::HashMap;
+use std::path::Path;
+
+/// A name family. Its names begin with the prefix, those of its extensions with the prefix and an `x`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Family {
+    /// `dushmem_`: everything that the core can do.
+    Dushmem,
+    /// `nvshmem_`: as NVSHMEM.
+    Nvshmem,
+    /// `shmem_`: the OpenSHMEM standard.
+    Shmem,
+}
+
+impl Family {
+    /// All of them.
+    pub const ALL: [Family; 3] = [Family::Dushmem, Family::Nvshmem, Family::Shmem];
+
+    /// The prefix without its underscore.
+    pub fn prefix(self) -> &'static str {
+        match self {
+            Family::Dushmem => "dushmem",
+            Family::Nvshmem => "nvshmem",
+            Family::Shmem => "shmem",
+        }
+    }
+}
+
+/// A family, or its extensions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Space {
+    /// The family.
+    pub family: Family,
+    /// True for the `x` names.
+    pub extension: bool,
+}
+
+impl Space {
+    fn parse(text: &str) -> Result<Space, String> {
+        let (family, extension) = match text.strip_suffix('x') {
+            Some(short) => (short, true),
+            None => (text, false),
+        };
+        let family = match family {
+            "d" => Family::Dushmem,
+            "n" => Family::Nvshmem,
+            "s" => Family::Shmem,
+            _ => return Err(format!("`{text}` is no family; write d, n, s, or dx, nx, sx")),
+        };
+        Ok(Space { family, extension })
+    }
+
+    /// The prefix of names, with the underscore.
+    pub fn prefix(self) -> String {
+        format!("{}{}_", self.family.prefix(), if self.extension { "x" } else { "" })
+    }
+}
+
+/// A type of typed operations.
+#[derive(Clone, Debug)]
+pub struct Type {
+    /// As it stands in names.
+    pub name: String,
+    /// In C.
+    pub c: String,
+    /// In the exported functions.
+    pub rust: String,
+    /// The type of the same representation that C's generic selection knows, if it is another name.
+    pub same_as: Option<String>,
+}
+
+/// Some types of a type table, for some families.
+#[derive(Clone, Debug)]
+pub struct Row {
+    table: String,
+    families: Vec<Family>,
+    types: Vec<String>,
+    now: bool,
+}
+
+/// A parameter.
+#[derive(Clone, Debug)]
+pub struct Param {
+    /// C type as in the table: `T`, `team_t`, ... stand for the family's.
+    pub kind: String,
+    /// Its name; empty for `...`.
+    pub name: String,
+}
+
+/// An operation.
+#[derive(Clone, Debug)]
+pub struct Op {
+    /// Which part of the interface it belongs to.
+    pub area: String,
+    /// Name without prefix; `<T>` and `<N>` stand for a type's name.
+    pub name: String,
+    /// Type table, if it is typed.
+    pub table: Option<String>,
+    /// C type returned.
+    pub returns: String,
+    /// Parameters.
+    pub params: Vec<Param>,
+    /// Where it exists. Empty: a name without prefix.
+    pub spaces: Vec<Space>,
+    /// Families in which there is a form with a context as first argument.
+    pub ctx: Vec<Family>,
+    /// Name for C11 and C++, without prefix.
+    pub generic: Option<String>,
+    /// OpenSHMEM version that deprecated it.
+    pub deprecated: Option<String>,
+    /// Section of OpenSHMEM 1.6.
+    pub section: String,
+    /// Path of the function in `crates/capi` that does it; `None`: a later issue.
+    pub body: Option<String>,
+    /// One line for people.
+    pub doc: String,
+}
+
+/// A constant.
+#[derive(Clone, Debug)]
+pub struct Constant {
+    /// Name without prefix.
+    pub name: String,
+    /// Where it exists.
+    pub spaces: Vec<Space>,
+    /// `int`, `long`, `team`, `ctx`, `string`.
+    pub kind: String,
+    /// Its value.
+    pub value: String,
+    /// False: a later issue.
+    pub now: bool,
+    /// One line for people.
+    pub doc: String,
+}
+
+/// A file of the table as rows of fields.
+pub type Rows = Vec<Vec<String>>;
+
+/// Everything in `api/`.
+#[derive(Debug)]
+pub struct Table {
+    /// Types, in the order of the file.
+    pub types: Vec<Type>,
+    rows: Vec<Row>,
+    /// Operations, in the order of the file.
+    pub ops: Vec<Op>,
+    /// Constants.
+    pub constants: Vec<Constant>,
+    /// Error codes: name, number, families, text.
+    pub errors: Vec<(String, String, Vec<Space>, String)>,
+    /// Environment variables: name, kind, default, help.
+    pub env: Rows,
+    /// Device functions as their file has them.
+    pub device: Rows,
+    /// Extensions to the standards, each with a reason.
+    pub extensions: Rows,
+}
+
+fn read(dir: &Path, file: &str, columns: &[&str]) -> Result<Rows, String> {
+    let path = dir.join(file);
+    let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let mut lines = text.lines().enumerate();
+    let header = lines.next().map(|(_, line)| line).unwrap_or_default();
+    if header.split('\t').ne(columns.iter().copied()) {
+        return Err(format!("api/{file}: the first line must be {}", columns.join(" TAB ")));
+    }
+    lines
+        .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
+        .map(|(number, line)| {
+            let fields: Vec<String> = line.split('\t').map(str::to_string).collect();
+            if fields.len() != columns.len() || fields.iter().any(String::is_empty) {
+                return Err(format!(
+                    "api/{file}:{}: {} fields where {} are needed, none empty (write -)",
+                    number + 1,
+                    fields.len(),
+                    columns.len()
+                ));
+            }
+            Ok(fields)
+        })
+        .collect()
+}
+
+fn spaces(text: &str) -> Result<Vec<Space>, String> {
+    if text == "plain" {
+        return Ok(Vec::new());
+    }
+    text.split(',').map(Space::parse).collect()
+}
+
+fn families(text: &str) -> Result<Vec<Family>, String> {
+    if text == "-" {
+        return Ok(Vec::new());
+    }
+    Ok(spaces(text)?.into_iter().map(|space| space.family).collect())
+}
+
+fn option(text: &str) -> Option<String> {
+    (text != "-").then(|| text.to_string())
+}
+
+fn param(text: &str) -> Param {
+    let text = text.trim();
+    let split = text.rfind([' ', '*']).map_or(0, |at| at + 1);
+    match text {
+        "..." => Param { kind: text.into(), name: String::new() },
+        _ => Param { kind: text[..split].trim().into(), name: text[split..].into() },
+    }
+}
+
+impl Table {
+    /// Reads the files below `dir` and checks that they fit together.
+    pub fn load(dir: &Path) -> Result<Table, String> {
+        let types = read(dir, "types.tsv", &["name", "c", "rust", "bytes", "same_as"])?
+            .into_iter()
+            .map(|f| Type { name: f[0].clone(), c: f[1].clone(), rust: f[2].clone(), same_as: option(&f[4]) })
+            .collect();
+        let rows = read(dir, "tables.tsv", &["table", "families", "types", "status", "note"])?
+            .into_iter()
+            .map(|f| {
+                Ok(Row {
+                    table: f[0].clone(),
+                    families: families(&f[1])?,
+                    types: f[2].split(',').map(str::to_string).collect(),
+                    now: f[3] == "now",
+                })
+            })
+            .collect::<Result<_, String>>()?;
+        let columns = [
+            "area", "name", "table", "returns", "params", "families", "ctx", "generic", "since", "deprecated",
+            "section", "status", "doc",
+        ];
+        let ops = read(dir, "ops.tsv", &columns)?
+            .into_iter()
+            .map(|f| {
+                Ok(Op {
+                    area: f[0].clone(),
+                    name: f[1].clone(),
+                    table: option(&f[2]),
+                    returns: f[3].clone(),
+                    params: if f[4] == "-" { Vec::new() } else { f[4].split(',').map(param).collect() },
+                    spaces: spaces(&f[5])?,
+                    ctx: families(&f[6])?,
+                    generic: option(&f[7]),
+                    deprecated: option(&f[9]),
+                    section: f[10].clone(),
+                    body: (!f[11].starts_with("later")).then(|| f[11].clone()),
+                    doc: f[12].clone(),
+                })
+            })
+            .collect::<Result<_, String>>()?;
+        let constants = read(dir, "constants.tsv", &["name", "families", "kind", "value", "status", "doc"])?
+            .into_iter()
+            .map(|f| {
+                Ok(Constant {
+                    name: f[0].clone(),
+                    spaces: spaces(&f[1])?,
+                    kind: f[2].clone(),
+                    value: f[3].clone(),
+                    now: f[4] == "now",
+                    doc: f[5].clone(),
+                })
+            })
+            .collect::<Result<_, String>>()?;
+        let errors = read(dir, "errors.tsv", &["name", "code", "families", "doc"])?
+            .into_iter()
+            .map(|f| Ok((f[0].clone(), f[1].clone(), spaces(&f[2])?, f[3].clone())))
+            .collect::<Result<_, String>>()?;
+        let device_columns = ["area", "name", "table", "returns", "params", "scope", "families", "status"];
+        let table = Table {
+            types,
+            rows,
+            ops,
+            constants,
+            errors,
+            env: read(dir, "env.tsv", &["name", "kind", "default", "help"])?,
+            device: read(dir, "device.tsv", &device_columns)?,
+            extensions: read(dir, "extensions.tsv", &["what", "families", "reason"])?,
+        };
+        table.check()?;
+        Ok(table)
+    }
+
+    /// The type of this name.
+    pub fn type_named(&self, name: &str) -> Option<&Type> {
+        self.types.iter().find(|ty| ty.name == name)
+    }
+
+    /// Types of a table in a family that this version covers, in the table's order.
+    pub fn members(&self, table: &str, family: Family) -> Vec<&Type> {
+        self.rows
+            .iter()
+            .filter(|row| row.table == table && row.now && row.families.contains(&family))
+            .flat_map(|row| &row.types)
+            .filter_map(|name| self.type_named(name))
+            .collect()
+    }
+
+    /// One type for each C type of a table that `_Generic` and overloading can tell apart.
+    pub fn distinct(&self, table: &str, family: Family) -> Vec<&Type> {
+        let members = self.members(table, family);
+        let has = |name: &str| members.iter().any(|ty| ty.name == name);
+        let mut seen: Vec<&str> = Vec::new();
+        let mut kept = Vec::new();
+        for ty in &members {
+            let canonical = ty.same_as.as_deref().unwrap_or(&ty.name);
+            if (ty.same_as.is_some() && has(canonical)) || seen.contains(&canonical) {
+                continue;
+            }
+            seen.push(canonical);
+            kept.push(*ty);
+        }
+        kept
+    }
+
+    /// What the files say must fit together.
+    fn check(&self) -> Result<(), String> {
+        for row in &self.rows {
+            if let Some(name) = row.types.iter().find(|name| self.type_named(name).is_none()) {
+                return Err(format!("api/tables.tsv: table {}: there is no type {name}", row.table));
+            }
+        }
+        for ty in &self.types {
+            if let Some(other) = ty.same_as.as_deref().filter(|name| self.type_named(name).is_none()) {
+                return Err(format!("api/types.tsv: {}: there is no type {other}", ty.name));
+            }
+        }
+        let known = |table: &str| self.rows.iter().any(|row| row.table == table);
+        let mut names: HashMap<String, &str> = HashMap::new();
+        for op in &self.ops {
+            let typed = op.name.contains("<T>") || op.name.contains("<N>");
+            if op.table.is_some() != typed || op.table.as_deref().is_some_and(|table| !known(table)) {
+                return Err(format!("api/ops.tsv: {}: name and type table do not fit", op.name));
+            }
+            if op.body.is_some() && op.doc == "-" {
+                return Err(format!("api/ops.tsv: {}: it is exported, so it needs a line of documentation", op.name));
+            }
+            let single = vec![op.name.clone()];
+            let all = op.spaces.iter().map(|space| format!("{}{}", space.prefix(), op.name));
+            for name in if op.spaces.is_empty() { single.into_iter() } else { all.collect::<Vec<_>>().into_iter() } {
+                if names.insert(name.clone(), &op.area).is_some() {
+                    return Err(format!("api/ops.tsv: {name} occurs twice"));
+                }
+            }
+        }
+        let mut codes: Vec<&str> = self.errors.iter().map(|error| error.1.as_str()).collect();
+        codes.sort_unstable();
+        if let Some(pair) = codes.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(format!("api/errors.tsv: code {} occurs twice; codes are never reused", pair[0]));
+        }
+        for row in &self.device {
+            let callable = row[7] == "host twin";
+            let host = self.ops.iter().any(|op| op.name == row[1]);
+            if callable && !host {
+                return Err(format!("api/device.tsv: {} has no host twin in api/ops.tsv", row[1]));
+            }
+        }
+        for row in &self.extensions {
+            families(&row[1])?;
+        }
+        Ok(())
+    }
+
+    /// True if kernels may call the operation too, so that its device form owns the name there.
+    pub fn on_device(&self, op: &Op) -> bool {
+        self.device.iter().any(|row| row[1] == op.name && row[7] == "host twin")
+    }
+}
