@@ -57,7 +57,7 @@ pub fn orders_of_their_own(pe: &Pe) {
     pe.quiet(&b).unwrap();
     pe.meet();
     assert_eq!((noise.read(0), noise.read(1)), (25, 25));
-    [data, noise, flag, ack].map(|array| pe.release(array));
+    [data, noise, flag, ack].into_iter().for_each(|array| pe.release(array));
 }
 
 /// Operations on the context of a team name its members by rank.

@@ -23,7 +23,8 @@ pub fn random_calls(pe: &Pe) {
     let mut live: Vec<(Sym<u8>, u64)> = Vec::new();
     let mut hash = 0u64;
     for step in 0..150 {
-        let size = 1 + random.below(if random.below(5) == 0 { 100_000 } else { 500 });
+        let limit = if random.below(5) == 0 { 100_000 } else { 500 };
+        let size = 1 + random.below(limit);
         let block = match random.below(6) {
             0 | 1 => pe.malloc(size).unwrap(),
             2 => {

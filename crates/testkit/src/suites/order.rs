@@ -138,7 +138,7 @@ pub fn store_buffer(pe: &Pe) {
         assert_eq!(missed, 0, "rounds in which neither PE saw the other's put");
     }
     pe.meet();
-    [x, y, seen, turn].map(|array| pe.release(array));
+    [x, y, seen, turn].into_iter().for_each(|array| pe.release(array));
 }
 
 /// Data of a put with signal is there with its signal; sizes 0 and more, set and add.
@@ -172,7 +172,7 @@ pub fn put_with_signal(pe: &Pe) {
     }
     assert_eq!((sig.read(0), sig.read(2)), (0, 0), "beside the signal");
     pe.meet();
-    [ack, sig].map(|array| pe.release(array));
+    [ack, sig].into_iter().for_each(|array| pe.release(array));
     pe.release(data);
 }
 

@@ -162,7 +162,7 @@ pub fn nan_and_negative_zero(pe: &Pe) {
                 source.store(0, bytemuck::cast_slice(&mine));
                 pe.team_sync(&world).unwrap();
                 pe.reduce(&world, dest, source, n, &f64::reducer(op).unwrap()).unwrap();
-                let result: Vec<f64> = bytemuck::pod_collect_to_vec(&dest.to_vec());
+                let result: Vec<f64> = dest.to_vec().chunks_exact(8).map(bytemuck::pod_read_unaligned).collect();
                 for (i, seen) in result.into_iter().enumerate() {
                     let negative = match (i % 3, op) {
                         (0, _) => {
