@@ -4,6 +4,7 @@
 mod amo;
 mod collective;
 mod context;
+pub mod inlined;
 mod lock;
 mod memory;
 mod ordering;
@@ -13,4 +14,3 @@ mod setup;
 mod signal;
 mod team;
 mod thread;
-pub mod inlined;

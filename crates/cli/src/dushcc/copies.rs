@@ -132,7 +132,10 @@ impl<'a> Copies<'a> {
         let quoted = std::iter::once(own).chain(self.search.quoted.iter().map(PathBuf::as_path));
         let quoted = quoted.filter(|_| include.quoted);
         let name = Path::new(std::ffi::OsStr::from_bytes(&include.name));
-        quoted.chain(self.search.all.iter().map(PathBuf::as_path)).map(|folder| folder.join(name)).find(|path| path.is_file())
+        quoted
+            .chain(self.search.all.iter().map(PathBuf::as_path))
+            .map(|folder| folder.join(name))
+            .find(|path| path.is_file())
     }
 
     /// What includes a copy has to be a copy too.
@@ -141,7 +144,8 @@ impl<'a> Copies<'a> {
             let copied: Vec<bool> = self.files.iter().map(|file| file.copied).collect();
             let mut changed = false;
             for file in &mut self.files {
-                let reaches = file.includes.iter().any(|(_, header)| header.is_some_and(|header| copied[header]));
+                let reaches =
+                    file.includes.iter().any(|(_, header)| header.is_some_and(|header| copied[header]));
                 changed |= reaches && !file.copied;
                 file.copied |= reaches;
             }

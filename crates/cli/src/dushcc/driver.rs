@@ -147,7 +147,8 @@ fn holds_kernels(arguments: &Arguments) -> bool {
 fn show_source(file: &Path) -> Result<u8, String> {
     let text = fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
     let edits = Source::new(&text).edits();
-    let edits = edits.map_err(|failure| format!("{}:{}: error: {}", file.display(), failure.line, failure.message))?;
+    let edits = edits
+        .map_err(|failure| format!("{}:{}: error: {}", file.display(), failure.line, failure.message))?;
     print(&apply(&text, edits))
 }
 

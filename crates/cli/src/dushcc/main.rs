@@ -14,9 +14,9 @@ mod run;
 mod scratch;
 mod shared;
 mod steps;
-mod token;
 #[cfg(test)]
 mod tests;
+mod token;
 
 fn main() -> std::process::ExitCode {
     let mut words = std::env::args_os();
