@@ -1,11 +1,12 @@
 //! `cargo xtask <task>`: what building, checking and trying out this workspace needs beyond cargo itself.
 mod codegen;
+mod symbols;
 
 use std::process::ExitCode;
 
 const TASKS: &str = "\
 cargo xtask codegen [--check]   writes headers, exported functions and tables from api/ (or only compares)
-cargo xtask symbols             counts the exported names of the built library, and its size";
+cargo xtask symbols [LIBRARY]   counts the exported names of the library, and its size";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -15,6 +16,7 @@ fn main() -> ExitCode {
     };
     let outcome = match task {
         "codegen" => codegen::run(rest),
+        "symbols" => symbols::run(rest),
         "help" | "--help" | "-h" => {
             println!("{TASKS}");
             Ok(())
