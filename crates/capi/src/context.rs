@@ -18,7 +18,8 @@ struct Place {
 }
 
 static TABLE: [Place; CONTEXTS_MAX] =
-    [const { Place { context: AtomicPtr::new(core::ptr::null_mut()), generation: AtomicU32::new(0) } }; CONTEXTS_MAX];
+    [const { Place { context: AtomicPtr::new(core::ptr::null_mut()), generation: AtomicU32::new(0) } };
+        CONTEXTS_MAX];
 /// Serialises changes of the table.
 static CHANGE: Mutex<()> = Mutex::new(());
 
@@ -40,7 +41,8 @@ impl Ctx {
     }
 
     fn own(self) -> Result<&'static Context> {
-        let context = self.place().map_or(core::ptr::null_mut(), |place| place.context.load(Ordering::Acquire));
+        let context =
+            self.place().map_or(core::ptr::null_mut(), |place| place.context.load(Ordering::Acquire));
         // SAFETY: a context lives until its handle is destroyed, and using the handle after that is
         // noticed above unless it happens at the same time, which the standard leaves undefined.
         unsafe { context.as_ref() }.ok_or_else(Context::invalid)

@@ -38,6 +38,14 @@ void dushmem_impl_ring_bell(int pe);
 /* Present inline in every file, never emitted: calls through pointers go to the library. */
 #define DUSHMEM_IMPL_INLINE extern inline __attribute__((__gnu_inline__, __always_inline__))
 
+/* The function of that name in the library. Called through a pointer, because clang does not inline what it
+ * takes for a function that only calls itself. */
+#define DUSHMEM_IMPL_CALL(function) \
+    (__extension__({ \
+        __typeof__(&(function)) in_library = (function); \
+        in_library; \
+    }))
+
 #define DUSHMEM_IMPL_LIKELY(x) __builtin_expect(!!(x), 1)
 
 /* The address no longer belongs to the object that it came from, as far as the compiler can see. */
@@ -47,13 +55,16 @@ void dushmem_impl_ring_bell(int pe);
         __asm__("" : "+r"(address)); \
     } while (0)
 
+/* Moves the address to PE pe and notes where its doorbell is: what follows reads the record no more. */
+#define DUSHMEM_IMPL_GO(record, address, pe) \
+    const uintptr_t bell = (record)->doorbell + (uintptr_t)(record)->delta[pe]; \
+    DUSHMEM_IMPL_MOVE(address, (record)->delta[pe])
+
 /* After a store: whoever sleeps there is woken. The sleeper orders its side, so a look is enough. */
-#define DUSHMEM_IMPL_RING(record, pe) \
+#define DUSHMEM_IMPL_RING(bell, pe) \
     do { \
         __asm__ volatile("" ::: "memory"); \
-        if (__builtin_expect( \
-                *(const volatile uint32_t *)((record)->doorbell + (uintptr_t)(record)->delta[pe]) != 0, 0)) \
-            dushmem_impl_ring_bell(pe); \
+        if (__builtin_expect(*(const volatile uint32_t *)(bell) != 0, 0)) dushmem_impl_ring_bell(pe); \
     } while (0)
 
 #define DUSHMEM_IMPL_HERE(record, address, pe) \
@@ -65,11 +76,11 @@ void dushmem_impl_ring_bell(int pe);
         const dushmem_fast_path *record = dushmem_fast_path_v1; \
         uintptr_t address = (uintptr_t)dest; \
         if (DUSHMEM_IMPL_HERE(record, address, pe)) { \
-            DUSHMEM_IMPL_MOVE(address, record->delta[pe]); \
+            DUSHMEM_IMPL_GO(record, address, pe); \
             *(volatile T *)address = value; \
-            DUSHMEM_IMPL_RING(record, pe); \
+            DUSHMEM_IMPL_RING(bell, pe); \
         } else { \
-            dushmem_impl_##F##_##NAME##_p(dest, value, pe); \
+            DUSHMEM_IMPL_CALL(dushmem_impl_##F##_##NAME##_p)(dest, value, pe); \
         } \
     }
 
@@ -82,15 +93,11 @@ void dushmem_impl_ring_bell(int pe);
             DUSHMEM_IMPL_MOVE(address, record->delta[pe]); \
             return *(const volatile T *)address; \
         } \
-        return dushmem_impl_##F##_##NAME##_g(source, pe); \
+        return DUSHMEM_IMPL_CALL(dushmem_impl_##F##_##NAME##_g)(source, pe); \
     }
 
-/* Longer copies gain nothing from being inline. */
-#define DUSHMEM_IMPL_COPY_MAX 256
-
 #define DUSHMEM_IMPL_FITS(record, address, local, bytes, pe) \
-    DUSHMEM_IMPL_LIKELY((local) != NULL && (bytes) <= DUSHMEM_IMPL_COPY_MAX && \
-                        (address) - (record)->base < (record)->limit && \
+    DUSHMEM_IMPL_LIKELY((local) != NULL && (address) - (record)->base < (record)->limit && \
                         (bytes) <= (record)->limit - ((address) - (record)->base) && \
                         (uint32_t)(pe) < (record)->n_pes)
 
@@ -101,16 +108,15 @@ void dushmem_impl_ring_bell(int pe);
     DUSHMEM_IMPL_INLINE void F##_##NAME(T *dest, const T *source, size_t nelems, int pe) { \
         const dushmem_fast_path *record = dushmem_fast_path_v1; \
         uintptr_t address = (uintptr_t)dest; \
-        if (nelems <= DUSHMEM_IMPL_COPY_MAX / (SIZE) && \
-            DUSHMEM_IMPL_FITS(record, address, source, nelems * (SIZE), pe)) { \
-            DUSHMEM_IMPL_MOVE(address, record->delta[pe]); \
+        if (nelems <= SIZE_MAX / (SIZE) && DUSHMEM_IMPL_FITS(record, address, source, nelems * (SIZE), pe)) { \
+            DUSHMEM_IMPL_GO(record, address, pe); \
             if (nelems == 1) \
                 __builtin_memcpy((void *)address, source, (SIZE)); \
             else \
                 __builtin_memmove((void *)address, source, nelems * (SIZE)); \
-            DUSHMEM_IMPL_RING(record, pe); \
+            DUSHMEM_IMPL_RING(bell, pe); \
         } else { \
-            dushmem_impl_##F##_##NAME(dest, source, nelems, pe); \
+            DUSHMEM_IMPL_CALL(dushmem_impl_##F##_##NAME)(dest, source, nelems, pe); \
         } \
     }
 
@@ -120,8 +126,7 @@ void dushmem_impl_ring_bell(int pe);
     DUSHMEM_IMPL_INLINE void F##_##NAME(T *dest, const T *source, size_t nelems, int pe) { \
         const dushmem_fast_path *record = dushmem_fast_path_v1; \
         uintptr_t address = (uintptr_t)source; \
-        if (nelems <= DUSHMEM_IMPL_COPY_MAX / (SIZE) && \
-            DUSHMEM_IMPL_FITS(record, address, dest, nelems * (SIZE), pe)) { \
+        if (nelems <= SIZE_MAX / (SIZE) && DUSHMEM_IMPL_FITS(record, address, dest, nelems * (SIZE), pe)) { \
             DUSHMEM_IMPL_MOVE(address, record->delta[pe]); \
             __asm__ volatile("" ::: "memory"); \
             if (nelems == 1) \
@@ -129,7 +134,7 @@ void dushmem_impl_ring_bell(int pe);
             else \
                 __builtin_memmove(dest, (const void *)address, nelems * (SIZE)); \
         } else { \
-            dushmem_impl_##F##_##NAME(dest, source, nelems, pe); \
+            DUSHMEM_IMPL_CALL(dushmem_impl_##F##_##NAME)(dest, source, nelems, pe); \
         } \
     }
 
@@ -152,7 +157,7 @@ void dushmem_impl_ring_bell(int pe);
             __atomic_load((T *)address, &value, __ATOMIC_ACQUIRE); \
             return value; \
         } \
-        return dushmem_impl_##F##_##NAME##_atomic_fetch(source, pe); \
+        return DUSHMEM_IMPL_CALL(dushmem_impl_##F##_##NAME##_atomic_fetch)(source, pe); \
     }
 
 #define DUSHMEM_IMPL_AMO_SET(F, NAME, T) \
@@ -162,11 +167,11 @@ void dushmem_impl_ring_bell(int pe);
         const dushmem_fast_path *record = dushmem_fast_path_v1; \
         uintptr_t address = (uintptr_t)dest; \
         if (DUSHMEM_IMPL_WORD(record, address, T, pe)) { \
-            DUSHMEM_IMPL_MOVE(address, record->delta[pe]); \
+            DUSHMEM_IMPL_GO(record, address, pe); \
             __atomic_store((T *)address, &value, __ATOMIC_RELEASE); \
-            DUSHMEM_IMPL_RING(record, pe); \
+            DUSHMEM_IMPL_RING(bell, pe); \
         } else { \
-            dushmem_impl_##F##_##NAME##_atomic_set(dest, value, pe); \
+            DUSHMEM_IMPL_CALL(dushmem_impl_##F##_##NAME##_atomic_set)(dest, value, pe); \
         } \
     }
 
@@ -178,12 +183,12 @@ void dushmem_impl_ring_bell(int pe);
         uintptr_t address = (uintptr_t)dest; \
         if (DUSHMEM_IMPL_WORD(record, address, T, pe)) { \
             T old; \
-            DUSHMEM_IMPL_MOVE(address, record->delta[pe]); \
+            DUSHMEM_IMPL_GO(record, address, pe); \
             __atomic_exchange((T *)address, &value, &old, __ATOMIC_ACQ_REL); \
-            DUSHMEM_IMPL_RING(record, pe); \
+            DUSHMEM_IMPL_RING(bell, pe); \
             return old; \
         } \
-        return dushmem_impl_##F##_##NAME##_atomic_swap(dest, value, pe); \
+        return DUSHMEM_IMPL_CALL(dushmem_impl_##F##_##NAME##_atomic_swap)(dest, value, pe); \
     }
 
 #define DUSHMEM_IMPL_AMO_CSWAP(F, NAME, T) \
@@ -193,12 +198,12 @@ void dushmem_impl_ring_bell(int pe);
         const dushmem_fast_path *record = dushmem_fast_path_v1; \
         uintptr_t address = (uintptr_t)dest; \
         if (DUSHMEM_IMPL_WORD(record, address, T, pe)) { \
-            DUSHMEM_IMPL_MOVE(address, record->delta[pe]); \
+            DUSHMEM_IMPL_GO(record, address, pe); \
             __atomic_compare_exchange((T *)address, &cond, &value, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE); \
-            DUSHMEM_IMPL_RING(record, pe); \
+            DUSHMEM_IMPL_RING(bell, pe); \
             return cond; \
         } \
-        return dushmem_impl_##F##_##NAME##_atomic_compare_swap(dest, cond, value, pe); \
+        return DUSHMEM_IMPL_CALL(dushmem_impl_##F##_##NAME##_atomic_compare_swap)(dest, cond, value, pe); \
     }
 
 /* An operation that returns the old value, and the one that does not. */
@@ -210,12 +215,12 @@ void dushmem_impl_ring_bell(int pe);
         uintptr_t address = (uintptr_t)dest; \
         if (DUSHMEM_IMPL_WORD(record, address, T, pe)) { \
             T old; \
-            DUSHMEM_IMPL_MOVE(address, record->delta[pe]); \
+            DUSHMEM_IMPL_GO(record, address, pe); \
             old = BUILTIN((T *)address, value, __ATOMIC_ACQ_REL); \
-            DUSHMEM_IMPL_RING(record, pe); \
+            DUSHMEM_IMPL_RING(bell, pe); \
             return old; \
         } \
-        return dushmem_impl_##F##_##NAME##_atomic_fetch_##OP(dest, value, pe); \
+        return DUSHMEM_IMPL_CALL(dushmem_impl_##F##_##NAME##_atomic_fetch_##OP)(dest, value, pe); \
     } \
     extern void dushmem_impl_##F##_##NAME##_atomic_##OP(T *dest, T value, int pe) \
         __asm__(#F "_" #NAME "_atomic_" #OP); \
@@ -223,11 +228,11 @@ void dushmem_impl_ring_bell(int pe);
         const dushmem_fast_path *record = dushmem_fast_path_v1; \
         uintptr_t address = (uintptr_t)dest; \
         if (DUSHMEM_IMPL_WORD(record, address, T, pe)) { \
-            DUSHMEM_IMPL_MOVE(address, record->delta[pe]); \
+            DUSHMEM_IMPL_GO(record, address, pe); \
             (void)BUILTIN((T *)address, value, __ATOMIC_ACQ_REL); \
-            DUSHMEM_IMPL_RING(record, pe); \
+            DUSHMEM_IMPL_RING(bell, pe); \
         } else { \
-            dushmem_impl_##F##_##NAME##_atomic_##OP(dest, value, pe); \
+            DUSHMEM_IMPL_CALL(dushmem_impl_##F##_##NAME##_atomic_##OP)(dest, value, pe); \
         } \
     }
 
@@ -239,23 +244,23 @@ void dushmem_impl_ring_bell(int pe);
         uintptr_t address = (uintptr_t)dest; \
         if (DUSHMEM_IMPL_WORD(record, address, T, pe)) { \
             T old; \
-            DUSHMEM_IMPL_MOVE(address, record->delta[pe]); \
+            DUSHMEM_IMPL_GO(record, address, pe); \
             old = __atomic_fetch_add((T *)address, 1, __ATOMIC_ACQ_REL); \
-            DUSHMEM_IMPL_RING(record, pe); \
+            DUSHMEM_IMPL_RING(bell, pe); \
             return old; \
         } \
-        return dushmem_impl_##F##_##NAME##_atomic_fetch_inc(dest, pe); \
+        return DUSHMEM_IMPL_CALL(dushmem_impl_##F##_##NAME##_atomic_fetch_inc)(dest, pe); \
     } \
     extern void dushmem_impl_##F##_##NAME##_atomic_inc(T *dest, int pe) __asm__(#F "_" #NAME "_atomic_inc"); \
     DUSHMEM_IMPL_INLINE void F##_##NAME##_atomic_inc(T *dest, int pe) { \
         const dushmem_fast_path *record = dushmem_fast_path_v1; \
         uintptr_t address = (uintptr_t)dest; \
         if (DUSHMEM_IMPL_WORD(record, address, T, pe)) { \
-            DUSHMEM_IMPL_MOVE(address, record->delta[pe]); \
+            DUSHMEM_IMPL_GO(record, address, pe); \
             (void)__atomic_fetch_add((T *)address, 1, __ATOMIC_ACQ_REL); \
-            DUSHMEM_IMPL_RING(record, pe); \
+            DUSHMEM_IMPL_RING(bell, pe); \
         } else { \
-            dushmem_impl_##F##_##NAME##_atomic_inc(dest, pe); \
+            DUSHMEM_IMPL_CALL(dushmem_impl_##F##_##NAME##_atomic_inc)(dest, pe); \
         } \
     }
 

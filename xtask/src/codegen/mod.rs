@@ -54,7 +54,9 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         }
         stale.push(path.as_str());
         if !check {
-            full.parent().map_or(Ok(()), std::fs::create_dir_all).map_err(|error| format!("{path}: {error}"))?;
+            full.parent()
+                .map_or(Ok(()), std::fs::create_dir_all)
+                .map_err(|error| format!("{path}: {error}"))?;
             std::fs::write(&full, text).map_err(|error| format!("{path}: {error}"))?;
         }
     }
@@ -62,7 +64,10 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         (_, true) => println!("codegen: {} files are up to date", files.len()),
         (false, false) => println!("codegen: wrote {} of {} files", stale.len(), files.len()),
         (true, false) => {
-            return Err(format!("codegen: not what the table says: {}; run cargo xtask codegen", stale.join(", ")));
+            return Err(format!(
+                "codegen: not what the table says: {}; run cargo xtask codegen",
+                stale.join(", ")
+            ));
         }
     }
     Ok(())
