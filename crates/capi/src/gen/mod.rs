@@ -4,7 +4,6 @@
 mod amo;
 mod collective;
 mod context;
-pub mod inlined;
 mod lock;
 mod memory;
 mod ordering;
@@ -15,3 +14,4 @@ mod signal;
 mod stream;
 mod team;
 mod thread;
+pub mod inlined;
