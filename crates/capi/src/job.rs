@@ -62,6 +62,11 @@ pub fn world() -> Option<&'static World> {
     unsafe { WORLD.load(Ordering::Acquire).as_ref() }
 }
 
+/// The same, for what outlives the call.
+pub fn shared_world() -> Option<Arc<World>> {
+    job().world.clone()
+}
+
 /// True between init and the last finalize.
 pub fn is_initialised() -> bool {
     world().is_some()
@@ -100,6 +105,7 @@ pub fn enter(name: Name, requested: i32) -> Result<i32> {
         let boot = dushmem_backends::connect()?;
         let options = InitOptions { static_data: family == Family::Shmem, thread_pe: false };
         let world = World::init(boot, &settings, options)?;
+        dushmem_backends::device().attach(&world, world.n_pes() as usize)?;
         announce(&world);
         WORLD.store(Arc::as_ptr(&world).cast_mut(), Ordering::Release);
         if inline_forms_allowed(family) {
@@ -117,6 +123,12 @@ fn announce(world: &World) {
         return;
     }
     let settings = world.settings();
+    if crate::modules::count() > 0 {
+        eprintln!(
+            "dushmem: this program has kernels for a GPU, which this library can't drive: they end with an error \
+             if they call it; compile with dushcc to run them on the CPU"
+        );
+    }
     for warning in &settings.warnings {
         eprintln!("dushmem: {warning}");
     }
@@ -141,6 +153,8 @@ pub fn leave() -> Result<()> {
         return world.barrier_all();
     }
     RECORD.withdraw();
+    // What streams still do with the heap comes first.
+    dushmem_backends::device().detach(&world);
     // Pending operations of every context are completed, then the contexts go.
     for context in Ctx::leave_all(|_| true) {
         world.destroy_context(&context)?;

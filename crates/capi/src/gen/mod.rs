@@ -11,6 +11,7 @@ mod p2p_sync;
 mod rma;
 mod setup;
 mod signal;
+mod stream;
 mod team;
 mod thread;
 pub mod inlined;
