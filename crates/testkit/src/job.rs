@@ -214,12 +214,12 @@ impl Running {
 /// Waits until `condition` holds.
 ///
 /// # Panics
-/// When it does not within 20 s.
+/// When it does not within 60 s.
 #[track_caller]
 pub fn until(what: &str, mut condition: impl FnMut() -> bool) {
     let began = Instant::now();
     while !condition() {
-        assert!(began.elapsed() < Duration::from_secs(20), "in vain for 20 s: {what}");
+        assert!(began.elapsed() < Duration::from_secs(60), "in vain for 60 s: {what}");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
