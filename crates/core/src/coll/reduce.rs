@@ -62,10 +62,11 @@ pub trait ReduceNum: Copy + 'static {
 /// Both vectors have `n` elements.
 #[inline(always)]
 unsafe fn each<T: Copy>(acc: *mut u8, other: *const u8, n: usize, f: impl Fn(T, T) -> T) {
+    // Costs nothing on x86-64, and a vector at an odd address is no reason to crash.
     let (acc, other) = (acc.cast::<T>(), other.cast::<T>());
     for i in 0..n {
         // SAFETY: element i of both.
-        unsafe { acc.add(i).write(f(acc.add(i).read(), other.add(i).read())) };
+        unsafe { acc.add(i).write_unaligned(f(acc.add(i).read_unaligned(), other.add(i).read_unaligned())) };
     }
 }
 
