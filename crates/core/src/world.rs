@@ -283,6 +283,10 @@ impl World {
         self.empty_calls.load(Ordering::Relaxed)
     }
 
+    pub(crate) fn set_empty_calls(&self, count: u64) {
+        self.empty_calls.store(count, Ordering::Relaxed);
+    }
+
     pub(crate) fn count_empty_call(&self) {
         self.empty_calls.fetch_add(1, Ordering::Relaxed);
     }
