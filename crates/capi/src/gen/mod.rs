@@ -4,7 +4,6 @@
 mod amo;
 mod collective;
 mod context;
-pub mod inlined;
 mod lock;
 mod memory;
 mod ordering;
@@ -12,5 +11,7 @@ mod p2p_sync;
 mod rma;
 mod setup;
 mod signal;
+mod stream;
 mod team;
 mod thread;
+pub mod inlined;
