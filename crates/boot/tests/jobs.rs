@@ -15,7 +15,8 @@ fn exchange(boot: &dyn Bootstrap) {
             let all = boot.allgather(&mine);
             assert_eq!(all.len(), n);
             for (pe, blob) in all.iter().enumerate() {
-                let theirs: Vec<u8> = (0..len).map(|at| (pe as u8).wrapping_mul(31) ^ at as u8 ^ round).collect();
+                let theirs: Vec<u8> =
+                    (0..len).map(|at| (pe as u8).wrapping_mul(31) ^ at as u8 ^ round).collect();
                 assert_eq!(*blob, theirs, "from PE {pe} on PE {me}");
             }
         }
@@ -107,7 +108,8 @@ pe_test!(children_of_a_pe_inherit_no_descriptor_of_the_job, 2, |_boot| {
     let output = std::process::Command::new("ls").args(["-l", "/proc/self/fd"]).output().unwrap();
     let list = String::from_utf8_lossy(&output.stdout).into_owned();
     // Descriptors 1 and 2 of the child are pipes of this process.
-    let open: Vec<&str> = list.lines().filter(|line| line.contains("socket:") || line.contains("memfd")).collect();
+    let open: Vec<&str> =
+        list.lines().filter(|line| line.contains("socket:") || line.contains("memfd")).collect();
     assert!(open.is_empty(), "{list}");
 });
 

@@ -28,7 +28,11 @@ fn the_installation_can_be_moved() {
     fs::rename(place.0.join("prefix"), &moved).unwrap();
     // Through a link as well: the folder behind it counts.
     symlink(moved.join("bin/dushcc"), place.0.join("work/link")).unwrap();
-    let out = Command::new(place.path("link")).current_dir(place.path("")).args(["a.c", "-o", "a"]).output().unwrap();
+    let out = Command::new(place.path("link"))
+        .current_dir(place.path(""))
+        .args(["a.c", "-o", "a"])
+        .output()
+        .unwrap();
     assert!(out.status.success(), "{}", text(&out.stderr));
     assert_eq!(place.runs("a"), "7\n");
 }
@@ -92,7 +96,10 @@ fn show_prints_and_runs_nothing() {
     let prefix = place.0.join("prefix").display().to_string();
     let gcc = text(&Command::new("sh").args(["-c", "command -v gcc"]).output().unwrap().stdout);
     let link = format!("-L{prefix}/lib -Wl,-rpath,{prefix}/lib -ldushmem\n");
-    assert_eq!(place.compiles("--show a.c -o a"), format!("{} a.c -o a -I{prefix}/include {link}", gcc.trim()));
+    assert_eq!(
+        place.compiles("--show a.c -o a"),
+        format!("{} a.c -o a -I{prefix}/include {link}", gcc.trim())
+    );
     assert_eq!(place.compiles("-show -c a.c"), format!("{} -c a.c -I{prefix}/include\n", gcc.trim()));
     assert_eq!(place.compiles("--show:compile"), format!("-I{prefix}/include\n"));
     assert_eq!(place.compiles("-showme:link"), link);
@@ -119,7 +126,13 @@ fn response_files_nest_and_quote() {
     assert_eq!(place.fails("@self.rsp").lines().count(), 1);
     // Longer than a command line may be.
     place.write("empty_archive_with_a_name_of_some_length.a", "!<arch>\n");
-    place.write("many.rsp", format!("-DTEXT=\\\"\\\" 'a b.c' -o many {}", "empty_archive_with_a_name_of_some_length.a\n".repeat(60_000)));
+    place.write(
+        "many.rsp",
+        format!(
+            "-DTEXT=\\\"\\\" 'a b.c' -o many {}",
+            "empty_archive_with_a_name_of_some_length.a\n".repeat(60_000)
+        ),
+    );
     place.compiles("@many.rsp");
     assert_eq!(place.runs("many"), "7\n");
 }
@@ -129,7 +142,15 @@ fn the_compiler_is_chosen_by_variables() {
     let place = Place::new("choice");
     place.write("a.c", HOST);
     let show = |variable: &str, value: &str, program: &str| {
-        text(&place.command(program).env(variable, value).args(["--show", "-c", "a.c"]).output().unwrap().stdout)
+        text(
+            &place
+                .command(program)
+                .env(variable, value)
+                .args(["--show", "-c", "a.c"])
+                .output()
+                .unwrap()
+                .stdout,
+        )
     };
     assert!(show("DUSHMEM_CC", "env gcc -g", "dushcc").contains("/env gcc -g -c a.c "));
     assert!(show("DUSHMEM_CXX", "env g++", "dushc++").contains("/env g++ -c a.c "));

@@ -39,9 +39,15 @@ fn default_names_of_results() {
 #[test]
 fn mixed_sources_get_their_own_compilers() {
     let place = Place::new("mixed");
-    place.write("main.c", "int go(void);\nint helper(void) { int class = 1; return class; }\nint main(void) { return go(); }\n");
-    place.write("k.cu", "#include <dushmem.h>\nextern \"C\" int helper(void);\n__global__ void k(int *a) { *a = helper(); }\n\
-        extern \"C\" int go() { int a = 0; k<<<1, 1>>>(&a); std::printf(\"%d\\n\", a); return 0; }\n");
+    place.write(
+        "main.c",
+        "int go(void);\nint helper(void) { int class = 1; return class; }\nint main(void) { return go(); }\n",
+    );
+    place.write(
+        "k.cu",
+        "#include <dushmem.h>\nextern \"C\" int helper(void);\n__global__ void k(int *a) { *a = helper(); }\n\
+        extern \"C\" int go() { int a = 0; k<<<1, 1>>>(&a); std::printf(\"%d\\n\", a); return 0; }\n",
+    );
     place.compiles("-std=c++17 -O1 -DX=1 main.c k.cu -o prog -lm -MMD");
     assert_eq!(place.runs("prog"), "k[1,1,1|1|0] 1\n");
     assert!(place.read("k.d").starts_with("k.o: k.cu"), "{}", place.read("k.d"));
@@ -63,7 +69,10 @@ fn headers_in_quotes_are_rewritten_where_they_launch() {
         inline void go() { run(BESIDE); angle(1); }\n");
     place.write("src/lib/launch.h", "#pragma once\n__global__ void k(int a) { std::printf(\"<%d>\", a); }\ninline void run(int a) {\n  k<<<1,\n  1>>>(a);\n}\n");
     place.write("src/lib/beside.h", "#define BESIDE 5\n");
-    place.write("include/angle.h", "#include \"lib/launch.h\"\ninline void angle(int a) { k<<<1, 1>>>(a); }\n");
+    place.write(
+        "include/angle.h",
+        "#include \"lib/launch.h\"\ninline void angle(int a) { k<<<1, 1>>>(a); }\n",
+    );
     place.write("include/lib/launch.h", "#error the wrong one\n");
     place.write("quoted/plain2.h", "#define PLAIN2 20\n");
     place.write("src/plain.h", "#define PLAIN 1\n");
@@ -72,13 +81,24 @@ fn headers_in_quotes_are_rewritten_where_they_launch() {
     place.compiles("-Iinclude -iquote quoted src/main.cu -o prog -MD -MF deps -g -Wall -Werror");
     assert_eq!(place.runs("prog"), "k[1,1,1|1|0] <5>k[1,1,1|1|0] <1>21 src/main.cu\n");
     let deps = place.read("deps");
-    for name in ["src/main.cu", "src/lib/outer.h", "src/lib/launch.h", "src/lib/beside.h", "src/plain.h", "include/angle.h", "quoted/plain2.h"] {
+    for name in [
+        "src/main.cu",
+        "src/lib/outer.h",
+        "src/lib/launch.h",
+        "src/lib/beside.h",
+        "src/plain.h",
+        "include/angle.h",
+        "quoted/plain2.h",
+    ] {
         assert!(deps.contains(name), "{name}: {deps}");
     }
     let tmp = place.0.join("tmp").display().to_string();
     assert!(!deps.contains(&tmp), "{deps}");
     let program = std::fs::read(place.path("prog")).unwrap();
-    assert!(!program.windows(tmp.len()).any(|window| window == tmp.as_bytes()), "debug information names {tmp}");
+    assert!(
+        !program.windows(tmp.len()).any(|window| window == tmp.as_bytes()),
+        "debug information names {tmp}"
+    );
     assert!(!place.compiles("-E -Iinclude -iquote quoted src/main.cu").contains(&tmp));
     assert!(!place.compiles("-MM -Iinclude -iquote quoted src/main.cu").contains(&tmp));
 }
@@ -86,13 +106,19 @@ fn headers_in_quotes_are_rewritten_where_they_launch() {
 #[test]
 fn messages_name_the_users_files_and_lines() {
     let place = Place::new("messages");
-    place.write("src/a.cu", "#include \"b.h\"\n\n__global__ void k(int) {}\nvoid f() {\n  k<<<1, 1>>>(1);\n  wrong;\n}\n");
+    place.write(
+        "src/a.cu",
+        "#include \"b.h\"\n\n__global__ void k(int) {}\nvoid f() {\n  k<<<1, 1>>>(1);\n  wrong;\n}\n",
+    );
     place.write("src/b.h", "inline void g() {\n  also_wrong;\n}\n");
     let message = place.fails("-c src/a.cu");
     assert!(message.contains("src/a.cu:6:") && message.contains("src/b.h:2:"), "{message}");
     assert!(!message.contains(&place.0.join("tmp").display().to_string()), "{message}");
     place.write("src/b.h", "inline void g() {\n  k<<<1, 2;\n}\n");
-    assert_eq!(place.fails("-c src/a.cu"), "dushcc: src/b.h:2: error: `<<<` opens a launch, but no `>>>(` closes it\n");
+    assert_eq!(
+        place.fails("-c src/a.cu"),
+        "dushcc: src/b.h:2: error: `<<<` opens a launch, but no `>>>(` closes it\n"
+    );
     assert_eq!(place.fails("-c none.cu").lines().count(), 1);
 }
 
@@ -101,8 +127,21 @@ fn options_of_device_compilers_are_accepted() {
     let place = Place::new("options");
     place.write("a.cu", KERNEL);
     let out = place.dushcc(&[
-        "--verbose", "-arch=sm_90", "-gencode", "arch=compute_80,code=sm_80", "--offload-arch=gfx906", "-rdc=true",
-        "--expt-relaxed-constexpr", "-Xcompiler", "-Wall,-Werror", "-std=c++14", "a.cu", "-o", "prog", "-lcudart", "-ldushmem_device",
+        "--verbose",
+        "-arch=sm_90",
+        "-gencode",
+        "arch=compute_80,code=sm_80",
+        "--offload-arch=gfx906",
+        "-rdc=true",
+        "--expt-relaxed-constexpr",
+        "-Xcompiler",
+        "-Wall,-Werror",
+        "-std=c++14",
+        "a.cu",
+        "-o",
+        "prog",
+        "-lcudart",
+        "-ldushmem_device",
     ]);
     let notes = text(&out.stderr);
     assert!(out.status.success(), "{notes}");
@@ -159,15 +198,29 @@ fn a_signal_ends_the_compiler_and_leaves_nothing() {
         std::fs::write(&compiler, "#!/bin/sh\necho $$\nexec sleep 60\n").unwrap();
         std::fs::set_permissions(&compiler, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
         let mut command = place.command("dushcc");
-        let mut child = command.env("DUSHMEM_CXX", &compiler).args(["-c", "a.cu"]).stdout(Stdio::piped()).spawn().unwrap();
+        let mut child = command
+            .env("DUSHMEM_CXX", &compiler)
+            .args(["-c", "a.cu"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
         let mut pid = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut pid).unwrap();
         let start = Instant::now();
-        let kill = Command::new("kill").args([format!("-{signal}"), child.id().to_string()]).status().unwrap();
+        let kill =
+            Command::new("kill").args([format!("-{signal}"), child.id().to_string()]).status().unwrap();
         assert!(kill.success());
         let status = child.wait().unwrap();
         let number = std::os::unix::process::ExitStatusExt::signal(&status);
-        assert_eq!(number, Some(match signal { "INT" => 2, "TERM" => 15, _ => 1 }), "{status}");
+        assert_eq!(
+            number,
+            Some(match signal {
+                "INT" => 2,
+                "TERM" => 15,
+                _ => 1,
+            }),
+            "{status}"
+        );
         assert!(start.elapsed() < Duration::from_secs(20));
         assert!(!std::path::Path::new(&format!("/proc/{}", pid.trim())).exists(), "the compiler still runs");
         place.is_clean();

@@ -81,8 +81,13 @@ fn the_time_limit_tells_where_each_pe_is() {
     assert!(outcome.code == 124 && outcome.time < Duration::from_secs(4), "{outcome:?}");
     let lines: Vec<&str> = outcome.stderr.lines().collect();
     let expected = ["time limit of 1 s", "PE 0", "PE 1", "PE 2", "PE 3"];
-    assert!(lines.len() == 5 && lines.iter().zip(expected).all(|(line, what)| line.contains(what)), "{outcome:?}");
-    for (line, what) in lines[1..].iter().zip(["not called init", "waits in barrier_all", "computes", "waits in init"]) {
+    assert!(
+        lines.len() == 5 && lines.iter().zip(expected).all(|(line, what)| line.contains(what)),
+        "{outcome:?}"
+    );
+    for (line, what) in
+        lines[1..].iter().zip(["not called init", "waits in barrier_all", "computes", "waits in init"])
+    {
         assert!(line.contains("(pid ") && line.contains(what), "{outcome:?}");
     }
 }
@@ -128,22 +133,27 @@ fn pes_that_never_join_end_with_a_launcher_that_is_killed() {
 #[test]
 fn pes_behind_shells_are_ended_with_the_job() {
     let pe = pe();
-    let outcome = Job::new(3, "sh").args(["-c", &format!("exec 2>&-; {pe} join 1:kill=11 hold; exit $?")]).run();
+    let outcome =
+        Job::new(3, "sh").args(["-c", &format!("exec 2>&-; {pe} join 1:kill=11 hold; exit $?")]).run();
     assert!(outcome.time < Duration::from_secs(5), "{outcome:?}");
     outcome.failure(139, &["PE 1 (pid ", "code 139"]);
     // The shell hides its end: found by watching the process that joined.
-    let outcome = Job::new(3, "sh").args(["-c", &format!("exec 2>&-; {pe} join 1:kill=11 hold; sleep 60")]).run();
+    let outcome =
+        Job::new(3, "sh").args(["-c", &format!("exec 2>&-; {pe} join 1:kill=11 hold; sleep 60")]).run();
     assert!(outcome.time < Duration::from_secs(5), "{outcome:?}");
     outcome.failure(1, &["PE 1 (pid ", "ended before finalize"]);
     // What PEs have started in the background goes with a job that fails.
-    let outcome = Job::new(2, "sh").args(["-c", &format!("sleep 600 & sleep 601 & {pe} join barrier 1:exit=3 hold")]).run();
+    let outcome = Job::new(2, "sh")
+        .args(["-c", &format!("sleep 600 & sleep 601 & {pe} join barrier 1:exit=3 hold")])
+        .run();
     assert!(outcome.time < Duration::from_secs(5), "{outcome:?}");
     outcome.failure(3, &["PE 1"]);
 }
 
 #[test]
 fn pes_run_under_valgrind() {
-    let outcome = Job::new(2, "valgrind").args(["-q", &pe(), "join", "barrier", "place", "finalize"]).run().success();
+    let outcome =
+        Job::new(2, "valgrind").args(["-q", &pe(), "join", "barrier", "place", "finalize"]).run().success();
     assert_eq!(outcome.sorted_lines(), ["(0, 2)", "(1, 2)"]);
 }
 

@@ -4,16 +4,20 @@ use dushmem_testkit::tools;
 
 #[test]
 fn values_and_their_origins_are_shown() {
-    let job = || Job::of(&tools::program("dushinfo")).env("SHMEM_SYMMETRIC_SIZE", "5M").env("DUSHMEM_STATIC", "1");
+    let job =
+        || Job::of(&tools::program("dushinfo")).env("SHMEM_SYMMETRIC_SIZE", "5M").env("DUSHMEM_STATIC", "1");
     let text = job().run().success().stdout;
-    for line in ["DUSHMEM_STATIC = 1  (DUSHMEM_STATIC)", "shmem_ names: 5M  (SHMEM_SYMMETRIC_SIZE)", "(default)"] {
+    for line in
+        ["DUSHMEM_STATIC = 1  (DUSHMEM_STATIC)", "shmem_ names: 5M  (SHMEM_SYMMETRIC_SIZE)", "(default)"]
+    {
         assert!(text.contains(line), "{line}: {text}");
     }
     assert!(text.starts_with("dushmem 0.") && text.contains("shm, loopback"), "{text}");
     let json = job().words("--json").run().success().stdout;
     assert!(json.contains(r#""shmem": {"value": "5M", "origin": "SHMEM_SYMMETRIC_SIZE"}"#), "{json}");
     if tools::installed("python3") {
-        let job = Job::of("python3".as_ref()).words("-m json.tool --json-lines").stdin(&json.replace('\n', " "));
+        let job =
+            Job::of("python3".as_ref()).words("-m json.tool --json-lines").stdin(&json.replace('\n', " "));
         job.run().success();
     }
 }

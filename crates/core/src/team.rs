@@ -225,7 +225,8 @@ impl World {
         }
         let Some(slot) = (0..mine.len() * 64).find(|&slot| common[slot / 64] >> (slot % 64) & 1 == 1) else {
             let (what, variable) = ("team slots of a PE", "DUSHMEM_TEAM_SLOTS");
-            return Err(Error::Exhausted { what, limit: self.team_slots(), variable });
+            let first = parent.pes()[0] as usize;
+            return Err(Error::Exhausted { what, limit: self.team_slots(), variable, first });
         };
         let Some(me) = ranks.iter().position(|&rank| rank == parent.me()) else { return Ok(None) };
         let pes: Box<[u32]> = ranks.iter().map(|&rank| parent.pes()[rank]).collect();

@@ -474,11 +474,11 @@ fn exchange_cards(
     let differs =
         |what: &str, value: fn(&Card) -> u64| match cards.iter().position(|c| value(c) != value(&cards[0])) {
             None => Ok(()),
-            Some(pe) => Err(Error::Disagreement(format!(
-                "{what}: PE 0 has {}, PE {pe} has {}; start all PEs alike",
-                value(&cards[0]),
-                value(&cards[pe])
-            ))),
+            Some(pe) => {
+                let (all, other) = (value(&cards[0]), value(&cards[pe]));
+                let text = format!("{what}: PE 0 has {all}, PE {pe} has {other}; start all PEs alike");
+                Err(Error::Disagreement { text, first: 0 })
+            }
         };
     differs("version of the shared memory (PEs use different builds of the library)", |c| c.abi.into())?;
     differs("DUSHMEM_SYMMETRIC_SIZE in bytes", |c| c.heap)?;

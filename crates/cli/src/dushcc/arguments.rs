@@ -47,20 +47,86 @@ pub struct Arguments {
 
 /// Options whose argument is the next word, if nothing is attached to them.
 const WITH_VALUE: &[&str] = &[
-    "-I", "-L", "-l", "-D", "-U", "-include", "-imacros", "-isystem", "-iquote", "-idirafter", "-iprefix",
-    "-iwithprefix", "-iwithprefixbefore", "-isysroot", "-imultilib", "-MF", "-MT", "-MQ", "-Xlinker",
-    "-Xpreprocessor", "-Xassembler", "-Xclang", "-mllvm", "-T", "-u", "-z", "-e", "-A", "-B", "-aux-info",
-    "-param", "--param", "-target", "-wrapper", "-dumpbase", "-dumpdir", "-dumpbase-ext", "-framework",
-    "-soname", "-h", "--sysroot", "-specs", "-Ttext", "-Tdata", "-Tbss",
+    "-I",
+    "-L",
+    "-l",
+    "-D",
+    "-U",
+    "-include",
+    "-imacros",
+    "-isystem",
+    "-iquote",
+    "-idirafter",
+    "-iprefix",
+    "-iwithprefix",
+    "-iwithprefixbefore",
+    "-isysroot",
+    "-imultilib",
+    "-MF",
+    "-MT",
+    "-MQ",
+    "-Xlinker",
+    "-Xpreprocessor",
+    "-Xassembler",
+    "-Xclang",
+    "-mllvm",
+    "-T",
+    "-u",
+    "-z",
+    "-e",
+    "-A",
+    "-B",
+    "-aux-info",
+    "-param",
+    "--param",
+    "-target",
+    "-wrapper",
+    "-dumpbase",
+    "-dumpdir",
+    "-dumpbase-ext",
+    "-framework",
+    "-soname",
+    "-h",
+    "--sysroot",
+    "-specs",
+    "-Ttext",
+    "-Tdata",
+    "-Tbss",
 ];
 
 /// Options of nvcc and hipcc whose argument is the next word.
 const FOREIGN_WITH_VALUE: &[&str] = &[
-    "-arch", "--gpu-architecture", "-code", "--gpu-code", "-gencode", "--generate-code", "-rdc",
-    "--relocatable-device-code", "-maxrregcount", "--maxrregcount", "-Xcompiler", "--compiler-options",
-    "-Xptxas", "--ptxas-options", "-Xnvlink", "--nvlink-options", "-Xfatbin", "--fatbin-options", "-Xcudafe",
-    "-Xarch_host", "-Xarch_device", "-ccbin", "--compiler-bindir", "-cudart", "--cudart", "-default-stream",
-    "--default-stream", "--threads", "-diag-suppress", "--diag-suppress", "--std",
+    "-arch",
+    "--gpu-architecture",
+    "-code",
+    "--gpu-code",
+    "-gencode",
+    "--generate-code",
+    "-rdc",
+    "--relocatable-device-code",
+    "-maxrregcount",
+    "--maxrregcount",
+    "-Xcompiler",
+    "--compiler-options",
+    "-Xptxas",
+    "--ptxas-options",
+    "-Xnvlink",
+    "--nvlink-options",
+    "-Xfatbin",
+    "--fatbin-options",
+    "-Xcudafe",
+    "-Xarch_host",
+    "-Xarch_device",
+    "-ccbin",
+    "--compiler-bindir",
+    "-cudart",
+    "--cudart",
+    "-default-stream",
+    "--default-stream",
+    "--threads",
+    "-diag-suppress",
+    "--diag-suppress",
+    "--std",
 ];
 
 impl Arguments {
@@ -84,10 +150,13 @@ impl Arguments {
                 language = (attached != "none").then(|| attached.into());
             } else if text == "-o" || text == "--output" {
                 items.extend(words.next().map(Item::Output));
-            } else if let Some(file) = word.as_bytes().strip_prefix(b"-o").filter(|_| !text.starts_with("-objc")) {
+            } else if let Some(file) =
+                word.as_bytes().strip_prefix(b"-o").filter(|_| !text.starts_with("-objc"))
+            {
                 items.push(Item::Output(OsStr::from_bytes(file).to_os_string()));
             } else {
-                let takes = WITH_VALUE.contains(&text.as_str()) || (foreign && FOREIGN_WITH_VALUE.contains(&text.as_str()));
+                let takes = WITH_VALUE.contains(&text.as_str())
+                    || (foreign && FOREIGN_WITH_VALUE.contains(&text.as_str()));
                 stage = stage.min(match text.as_str() {
                     "-E" | "-M" | "-MM" | "--preprocess" => Stage::Preprocess,
                     "-c" | "-S" | "-fsyntax-only" | "--compile" | "--assemble" => Stage::Compile,
@@ -128,7 +197,8 @@ impl Arguments {
             Item::Option(words) => match words.as_slice() {
                 [word, value] if word == option => Some(value.clone()),
                 [word] => {
-                    let rest = word.as_bytes().strip_prefix(option.as_bytes()).filter(|rest| !rest.is_empty());
+                    let rest =
+                        word.as_bytes().strip_prefix(option.as_bytes()).filter(|rest| !rest.is_empty());
                     rest.map(|rest| OsStr::from_bytes(rest).to_os_string())
                 }
                 _ => None,
@@ -150,9 +220,9 @@ pub fn kind_of(path: &Path, language: Option<&OsStr>) -> Input {
     match extension {
         "cu" | "hip" => Input::Kernel,
         "cpp" | "cc" | "cxx" if stem.ends_with(".hip") || stem.ends_with(".cu") => Input::Kernel,
-        "c" | "i" | "ii" | "cc" | "cp" | "cxx" | "cpp" | "CPP" | "c++" | "C" | "m" | "mi" | "mm" | "M" | "mii" | "s"
-        | "S" | "sx" | "h" | "hh" | "H" | "hp" | "hxx" | "hpp" | "HPP" | "h++" | "tcc" | "f" | "for" | "f90" | "F"
-        | "F90" | "d" | "go" | "ads" | "adb" => Input::Source,
+        "c" | "i" | "ii" | "cc" | "cp" | "cxx" | "cpp" | "CPP" | "c++" | "C" | "m" | "mi" | "mm" | "M"
+        | "mii" | "s" | "S" | "sx" | "h" | "hh" | "H" | "hp" | "hxx" | "hpp" | "HPP" | "h++" | "tcc"
+        | "f" | "for" | "f90" | "F" | "F90" | "d" | "go" | "ads" | "adb" => Input::Source,
         _ => Input::Object,
     }
 }
@@ -195,7 +265,12 @@ mod tests {
         for name in ["a.cu", "a.hip", "x/a.hip.cpp", "a.cu.cc", "a.b.hip.cxx"] {
             assert_eq!(kind_of(Path::new(name), None), Input::Kernel, "{name}");
         }
-        for (name, kind) in [("a.cpp", Input::Source), ("hip.cpp", Input::Source), ("cu", Input::Object), ("a.o", Input::Object)] {
+        for (name, kind) in [
+            ("a.cpp", Input::Source),
+            ("hip.cpp", Input::Source),
+            ("cu", Input::Object),
+            ("a.o", Input::Object),
+        ] {
             assert_eq!(kind_of(Path::new(name), None), kind, "{name}");
         }
     }

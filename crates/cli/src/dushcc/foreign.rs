@@ -5,25 +5,92 @@ use std::os::unix::ffi::OsStrExt;
 
 /// Options without a meaning on the CPU, as one word or with a value behind them.
 const DROPPED: &[&str] = &[
-    "-arch", "--gpu-architecture", "-code", "--gpu-code", "-gencode", "--generate-code", "-rdc",
-    "--relocatable-device-code", "-fgpu-rdc", "-fno-gpu-rdc", "-expt-relaxed-constexpr",
-    "--expt-relaxed-constexpr", "-expt-extended-lambda", "--expt-extended-lambda", "-extended-lambda",
-    "--extended-lambda", "-maxrregcount", "--maxrregcount", "-Xptxas", "--ptxas-options", "-Xnvlink",
-    "--nvlink-options", "-Xfatbin", "--fatbin-options", "-Xcudafe", "-Xarch_device", "-ccbin",
-    "--compiler-bindir", "-cudart", "--cudart", "-default-stream", "--default-stream", "--threads",
-    "-diag-suppress", "--diag-suppress", "--offload-arch", "--amdgpu-target", "--cuda-gpu-arch", "-lineinfo",
-    "--generate-line-info", "-G", "--device-debug", "-use_fast_math", "--use_fast_math", "-ftz", "--ftz",
-    "-prec-div", "--prec-div", "-prec-sqrt", "--prec-sqrt", "-fmad", "--fmad", "-res-usage",
-    "--resource-usage", "-allow-unsupported-compiler", "--allow-unsupported-compiler", "-keep", "--keep",
-    "-forward-unknown-to-host-compiler", "--forward-unknown-to-host-compiler", "-Wno-deprecated-gpu-targets",
-    "--rocm-path", "--hip-path", "--rocm-device-lib-path", "--hip-device-lib-path", "--hip-link",
-    "--cuda-path", "-nogpulib", "-nogpuinc", "--cuda-host-only", "--no-gpu-bundle-output",
-    "-munsafe-fp-atomics", "-mcode-object-version", "--display-error-number", "-err-no",
+    "-arch",
+    "--gpu-architecture",
+    "-code",
+    "--gpu-code",
+    "-gencode",
+    "--generate-code",
+    "-rdc",
+    "--relocatable-device-code",
+    "-fgpu-rdc",
+    "-fno-gpu-rdc",
+    "-expt-relaxed-constexpr",
+    "--expt-relaxed-constexpr",
+    "-expt-extended-lambda",
+    "--expt-extended-lambda",
+    "-extended-lambda",
+    "--extended-lambda",
+    "-maxrregcount",
+    "--maxrregcount",
+    "-Xptxas",
+    "--ptxas-options",
+    "-Xnvlink",
+    "--nvlink-options",
+    "-Xfatbin",
+    "--fatbin-options",
+    "-Xcudafe",
+    "-Xarch_device",
+    "-ccbin",
+    "--compiler-bindir",
+    "-cudart",
+    "--cudart",
+    "-default-stream",
+    "--default-stream",
+    "--threads",
+    "-diag-suppress",
+    "--diag-suppress",
+    "--offload-arch",
+    "--amdgpu-target",
+    "--cuda-gpu-arch",
+    "-lineinfo",
+    "--generate-line-info",
+    "-G",
+    "--device-debug",
+    "-use_fast_math",
+    "--use_fast_math",
+    "-ftz",
+    "--ftz",
+    "-prec-div",
+    "--prec-div",
+    "-prec-sqrt",
+    "--prec-sqrt",
+    "-fmad",
+    "--fmad",
+    "-res-usage",
+    "--resource-usage",
+    "-allow-unsupported-compiler",
+    "--allow-unsupported-compiler",
+    "-keep",
+    "--keep",
+    "-forward-unknown-to-host-compiler",
+    "--forward-unknown-to-host-compiler",
+    "-Wno-deprecated-gpu-targets",
+    "--rocm-path",
+    "--hip-path",
+    "--rocm-device-lib-path",
+    "--hip-device-lib-path",
+    "--hip-link",
+    "--cuda-path",
+    "-nogpulib",
+    "-nogpuinc",
+    "--cuda-host-only",
+    "--no-gpu-bundle-output",
+    "-munsafe-fp-atomics",
+    "-mcode-object-version",
+    "--display-error-number",
+    "-err-no",
 ];
 
 /// Libraries whose part dushmem's own library plays.
 const LIBRARIES: &[&str] = &[
-    "cudart", "cudart_static", "cudadevrt", "cuda", "amdhip64", "dushmem_device", "nvshmem_device",
+    "cudart",
+    "cudart_static",
+    "cudadevrt",
+    "cuda",
+    "amdhip64",
+    "dushmem_device",
+    "nvshmem_device",
     "nvidia-ml",
 ];
 
@@ -45,7 +112,13 @@ fn option(words: Vec<OsString>, out: &mut Vec<Item>, notes: &mut Vec<String>) {
         Some((name, value)) => (name, Some(value.to_string())),
         None => (text.as_str(), None),
     };
-    let value = || words.get(1).map(|value| value.to_string_lossy().into_owned()).or(attached.clone()).unwrap_or_default();
+    let value = || {
+        words
+            .get(1)
+            .map(|value| value.to_string_lossy().into_owned())
+            .or(attached.clone())
+            .unwrap_or_default()
+    };
     let library = match (text.as_str(), words.get(1)) {
         ("-l", Some(library)) => Some(library.to_string_lossy().into_owned()),
         _ => text.strip_prefix("-l").map(str::to_string),
@@ -125,7 +198,10 @@ mod tests {
 
     #[test]
     fn nvcc_spellings_become_gcc_ones() {
-        assert_eq!(translated("-dc --std c++14 -Xlinker=-z,now -Xlinker -s a.cu").0, "-c -std=c++14 -Xlinker -z -Xlinker now -Xlinker -s a.cu");
+        assert_eq!(
+            translated("-dc --std c++14 -Xlinker=-z,now -Xlinker -s a.cu").0,
+            "-c -std=c++14 -Xlinker -z -Xlinker now -Xlinker -s a.cu"
+        );
     }
 
     #[test]

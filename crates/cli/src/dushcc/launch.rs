@@ -16,12 +16,12 @@ pub fn edits(source: &Source<'_>, out: &mut Vec<Edit>) -> Result<(), Failure> {
         };
         at = open.end;
         let Some(start) = name_start(source, open.start) else { continue };
-        let close = closing(source, open.end).ok_or_else(|| source.failure(
-            open.start,
-            "`<<<` opens a launch, but no `>>>(` closes it",
-        ))?;
+        let close = closing(source, open.end)
+            .ok_or_else(|| source.failure(open.start, "`<<<` opens a launch, but no `>>>(` closes it"))?;
         if close.start == open.end {
-            return Err(source.failure(open.start, "a launch needs a grid and a block size between `<<<` and `>>>`"));
+            return Err(
+                source.failure(open.start, "a launch needs a grid and a block size between `<<<` and `>>>`")
+            );
         }
         launch(source, start, open, close, out);
     }
@@ -48,8 +48,20 @@ fn opening(source: &Source<'_>, at: usize) -> Option<Span> {
 }
 
 const KEYWORDS: [&[u8]; 14] = [
-    b"return", b"if", b"else", b"while", b"for", b"switch", b"case", b"do", b"throw", b"sizeof", b"new",
-    b"delete", b"operator", b"co_return",
+    b"return",
+    b"if",
+    b"else",
+    b"while",
+    b"for",
+    b"switch",
+    b"case",
+    b"do",
+    b"throw",
+    b"sizeof",
+    b"new",
+    b"delete",
+    b"operator",
+    b"co_return",
 ];
 
 /// The token with which the name begins that ends before token `end`.
@@ -66,10 +78,11 @@ fn name_start(source: &Source<'_>, end: usize) -> Option<usize> {
         match (connector(2), connector(1)) {
             (Some(a), Some(b)) if source.is(a, b':') && source.is(b, b':') => {
                 at = a;
-                let qualified = a.checked_sub(1).filter(|&index| source.same_line(index, end)).is_some_and(|index| {
-                    (source.tokens[index].kind == Kind::Word && !KEYWORDS.contains(&source.word(index)))
-                        || (source.is(index, b'>') && postfix_start(source, a).is_some())
-                });
+                let qualified =
+                    a.checked_sub(1).filter(|&index| source.same_line(index, end)).is_some_and(|index| {
+                        (source.tokens[index].kind == Kind::Word && !KEYWORDS.contains(&source.word(index)))
+                            || (source.is(index, b'>') && postfix_start(source, a).is_some())
+                    });
                 if !qualified {
                     return Some(at);
                 }
@@ -106,7 +119,8 @@ fn postfix_start(source: &Source<'_>, end: usize) -> Option<usize> {
                 let open = source.matching_back(last, b'(', b')')?;
                 let called = open.checked_sub(1).is_some_and(|name| {
                     source.same_line(name, last)
-                        && ((source.tokens[name].kind == Kind::Word && !KEYWORDS.contains(&source.word(name)))
+                        && ((source.tokens[name].kind == Kind::Word
+                            && !KEYWORDS.contains(&source.word(name)))
                             || source.is(name, b']')
                             || (source.is(name, b'>') && postfix_start(source, open).is_some()))
                 });
@@ -203,7 +217,10 @@ fn launch(source: &Source<'_>, start: usize, open: Span, close: Span, out: &mut 
     };
     // `:` before `::` would be read as one of its colons.
     let space = if at > 0 && matches!(source.text[at - 1], b':' | b'<') { " " } else { "" };
-    out.push(Edit::insert(at, format!("{space}::dushmem::emu::launcher({shown}, [=](auto... dushmem_a){result} {{ ")));
+    out.push(Edit::insert(
+        at,
+        format!("{space}::dushmem::emu::launcher({shown}, [=](auto... dushmem_a){result} {{ "),
+    ));
     out.push(Edit::replace(
         source.tokens[open.start].start..source.tokens[open.end - 1].end,
         "(dushmem_a...); }, ::dushmem::emu::config(".to_string(),

@@ -8,15 +8,16 @@ mod foreign;
 mod launch;
 mod options;
 mod prefix;
+mod register;
 mod response;
 mod rewrite;
 mod run;
 mod scratch;
 mod shared;
 mod steps;
-mod token;
 #[cfg(test)]
 mod tests;
+mod token;
 
 fn main() -> std::process::ExitCode {
     let mut words = std::env::args_os();

@@ -59,7 +59,8 @@ pub fn split(words: Vec<OsString>) -> Result<(Own, Vec<OsString>), String> {
     let mut words = words.into_iter();
     while let Some(word) = words.next() {
         let text = word.to_string_lossy();
-        let shown = ["--showme", "-showme", "--show", "-show"].iter().find_map(|start| text.strip_prefix(start));
+        let shown =
+            ["--showme", "-showme", "--show", "-show"].iter().find_map(|start| text.strip_prefix(start));
         match (shown, &*text) {
             (Some(""), _) => own.show = Some(Show::Calls),
             (Some(":compile"), _) => own.show = Some(Show::Compile),
@@ -70,7 +71,9 @@ pub fn split(words: Vec<OsString>) -> Result<(Own, Vec<OsString>), String> {
                 own.show = Some(Show::Source(file.into()));
             }
             (Some(other), _) if other.starts_with(':') => {
-                return Err(format!("{text}: there are --show, --show:compile, --show:link, --show:command and --show:source"));
+                return Err(format!(
+                    "{text}: there are --show, --show:compile, --show:link, --show:command and --show:source"
+                ));
             }
             (_, "--static-lib") => own.static_lib = true,
             (_, "--verbose") => own.verbose = true,

@@ -10,7 +10,8 @@ pub struct Prefix(PathBuf);
 impl Prefix {
     /// Of the running program.
     pub fn find() -> Result<Prefix, String> {
-        let program = std::env::current_exe().map_err(|error| format!("can't find out where dushcc stands: {error}"))?;
+        let program = std::env::current_exe()
+            .map_err(|error| format!("can't find out where dushcc stands: {error}"))?;
         let prefix = program.parent().and_then(Path::parent).unwrap_or(Path::new("/"));
         if !prefix.join("include/dushmem.h").is_file() {
             return Err(format!(
@@ -49,10 +50,17 @@ pub fn compiler(cxx: bool, get: &dyn Fn(&str) -> Option<OsString>) -> Result<Com
         return named(variable, &value, get);
     }
     // CC and CXX are not asked: builds set them to dushcc itself.
-    names.iter().find_map(|name| in_path(OsStr::new(name), get)).map(|path| Compiler(vec![path.into()])).ok_or_else(|| {
-        let kind = if cxx { "C++" } else { "C" };
-        format!("no {kind} compiler: none of {} is in PATH; install one, or name it in {variable}", names.join(", "))
-    })
+    names
+        .iter()
+        .find_map(|name| in_path(OsStr::new(name), get))
+        .map(|path| Compiler(vec![path.into()]))
+        .ok_or_else(|| {
+            let kind = if cxx { "C++" } else { "C" };
+            format!(
+                "no {kind} compiler: none of {} is in PATH; install one, or name it in {variable}",
+                names.join(", ")
+            )
+        })
 }
 
 fn named(variable: &str, value: &OsStr, get: &dyn Fn(&str) -> Option<OsString>) -> Result<Compiler, String> {
@@ -62,18 +70,26 @@ fn named(variable: &str, value: &OsStr, get: &dyn Fn(&str) -> Option<OsString>) 
     };
     let program = words.first().and_then(|word| in_path(word, get));
     let Some(program) = program else {
-        return Err(format!("{variable}={}: there is no such program; set it to a compiler, or unset it", value.display()));
+        return Err(format!(
+            "{variable}={}: there is no such program; set it to a compiler, or unset it",
+            value.display()
+        ));
     };
     let own = std::env::current_exe().and_then(|path| path.canonicalize()).ok();
     if own.is_some() && program.canonicalize().ok() == own {
-        return Err(format!("{variable}={} is dushcc itself; set it to the compiler that dushcc is to call", value.display()));
+        return Err(format!(
+            "{variable}={} is dushcc itself; set it to the compiler that dushcc is to call",
+            value.display()
+        ));
     }
     Ok(Compiler(std::iter::once(program.into()).chain(words.into_iter().skip(1)).collect()))
 }
 
 /// The program that a shell would start under this name.
 fn in_path(name: &OsStr, get: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    let runs = |path: &Path| path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0);
+    let runs = |path: &Path| {
+        path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+    };
     let path = Path::new(name);
     if path.components().count() != 1 || path.is_absolute() {
         return runs(path).then(|| path.to_path_buf());

@@ -20,7 +20,10 @@ fn expand_into(arguments: Vec<OsString>, depth: usize, out: &mut Vec<OsString>) 
         match file.and_then(|file| fs::read(Path::new(file)).ok()) {
             None => out.push(argument),
             Some(_) if depth == DEPTH => {
-                return Err(format!("response file {} is nested more than {DEPTH} deep; does it name itself?", argument.display()));
+                return Err(format!(
+                    "response file {} is nested more than {DEPTH} deep; does it name itself?",
+                    argument.display()
+                ));
             }
             Some(text) => expand_into(split(&text), depth + 1, out)?,
         }
@@ -42,7 +45,9 @@ pub fn split(text: &[u8]) -> Vec<OsString> {
                 word.get_or_insert_default();
             }
             (_, Some(open)) if byte == open => quote = None,
-            (_, None) if byte.is_ascii_whitespace() || byte == 0x0b => out.extend(word.take().map(OsString::from_vec)),
+            (_, None) if byte.is_ascii_whitespace() || byte == 0x0b => {
+                out.extend(word.take().map(OsString::from_vec))
+            }
             _ => word.get_or_insert_default().push(byte),
         }
     }
@@ -73,7 +78,10 @@ mod tests {
 
     #[test]
     fn quotes_and_backslashes_hold_blanks() {
-        assert_eq!(split(b"-c 'a b.c'\t-DX=\"y z\" q\\ r \"\" \n-o x"), ["-c", "a b.c", "-DX=y z", "q r", "", "-o", "x"]);
+        assert_eq!(
+            split(b"-c 'a b.c'\t-DX=\"y z\" q\\ r \"\" \n-o x"),
+            ["-c", "a b.c", "-DX=y z", "q r", "", "-o", "x"]
+        );
         assert_eq!(split(b"'a\\'b' \"c'd\""), ["a'b", "c'd"]);
     }
 

@@ -70,7 +70,8 @@ impl<'a> Source<'a> {
 
     /// The include lines, those of parts that `#if 0` leaves out aside.
     pub fn includes(&self) -> Vec<Include> {
-        let headers = self.tokens.iter().filter(|token| token.kind == Kind::Header && !self.is_left_out(token.start));
+        let headers =
+            self.tokens.iter().filter(|token| token.kind == Kind::Header && !self.is_left_out(token.start));
         let include = |token: &Token| Include {
             range: token.range(),
             name: self.text[token.start + 1..token.end - 1].to_vec(),
@@ -86,7 +87,9 @@ impl<'a> Source<'a> {
 
     /// Whether the token is this punctuation.
     pub fn is(&self, index: usize, punct: u8) -> bool {
-        self.tokens.get(index).is_some_and(|token| token.kind == Kind::Punct && self.text[token.start] == punct)
+        self.tokens
+            .get(index)
+            .is_some_and(|token| token.kind == Kind::Punct && self.text[token.start] == punct)
     }
 
     /// Whether nothing lies between this token and the next.
@@ -117,7 +120,8 @@ impl<'a> Source<'a> {
     /// Whether the token is code: in no `#if 0`, and in no preprocessor line other than `#define`.
     pub fn live(&self, index: usize) -> bool {
         let token = &self.tokens[index];
-        !self.is_left_out(token.start) && (token.line == 0 || self.word(self.line_start(index) + 1) == b"define")
+        !self.is_left_out(token.start)
+            && (token.line == 0 || self.word(self.line_start(index) + 1) == b"define")
     }
 
     fn is_left_out(&self, at: usize) -> bool {
@@ -154,12 +158,34 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// The bracket that closes the one at `index`; all kinds of brackets have to pair up in between.
+    pub fn matching_forward(&self, index: usize) -> Option<usize> {
+        let mut open = Vec::new();
+        for at in index..self.tokens.len() {
+            if !self.same_line(at, index) || self.tokens[at].kind != Kind::Punct {
+                continue;
+            }
+            match self.text[self.tokens[at].start] {
+                bracket @ (b'(' | b'[' | b'{') => open.push(bracket),
+                b')' if open.pop() != Some(b'(') => return None,
+                b']' if open.pop() != Some(b'[') => return None,
+                b'}' if open.pop() != Some(b'{') => return None,
+                _ => {}
+            }
+            if open.is_empty() {
+                return Some(at);
+            }
+        }
+        None
+    }
+
     /// The tokens `start..end` on one line, without comments.
     pub fn plain(&self, start: usize, end: usize) -> String {
         let mut text = String::new();
         for index in start..end.min(self.tokens.len()) {
             if index > start && !self.touch(index - 1) {
-                let (last, next) = (self.text[self.tokens[index - 1].end - 1], self.text[self.tokens[index].start]);
+                let (last, next) =
+                    (self.text[self.tokens[index - 1].end - 1], self.text[self.tokens[index].start]);
                 let wordy = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80;
                 if wordy(last) && wordy(next) {
                     text.push(' ');

@@ -73,7 +73,8 @@ fn call(step: &Step, names: &[(PathBuf, PathBuf)], scratch: &Scratch) -> Result<
         command.args(&step.words[1..]);
     } else {
         let file = scratch.folder()?.join("arguments");
-        fs::write(&file, response::join(&step.words[1..])).map_err(|error| format!("{}: {error}", file.display()))?;
+        fs::write(&file, response::join(&step.words[1..]))
+            .map_err(|error| format!("{}: {error}", file.display()))?;
         let mut word = OsString::from("@");
         word.push(&file);
         command.arg(word);

@@ -24,7 +24,12 @@ impl Scratch {
             match DirBuilder::new().mode(0o700).create(&root) {
                 Ok(()) => return Ok(Scratch { root, folders: Cell::new(0) }),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(format!("can't make a folder for rewritten sources in {} ({error}); set TMPDIR to a folder that can be written to", base.display())),
+                Err(error) => {
+                    return Err(format!(
+                        "can't make a folder for rewritten sources in {} ({error}); set TMPDIR to a folder that can be written to",
+                        base.display()
+                    ));
+                }
             }
         }
         Err(format!("no free name for a folder in {}; set TMPDIR to another folder", base.display()))

@@ -39,7 +39,10 @@ impl Scopes {
         if source.is(at, b'{') {
             let body = at.checked_sub(1).is_some_and(|before| {
                 source.is(before, b')')
-                    || matches!(source.word(before), b"const" | b"noexcept" | b"override" | b"final" | b"try" | b"mutable")
+                    || matches!(
+                        source.word(before),
+                        b"const" | b"noexcept" | b"override" | b"final" | b"try" | b"mutable"
+                    )
             });
             self.0.push(self.in_function() || body);
         }
@@ -50,7 +53,8 @@ impl Scopes {
 fn declaration(source: &Source<'_>, at: usize, in_function: bool) -> Result<Option<Edit>, Failure> {
     let within = |index: &usize| source.same_line(*index, at);
     let mut end = at;
-    while end < source.tokens.len() && !(source.is(end, b';') || source.is(end, b'{') || source.is(end, b'}')) {
+    while end < source.tokens.len() && !(source.is(end, b';') || source.is(end, b'{') || source.is(end, b'}'))
+    {
         end += 1;
     }
     let ends = source.is(end, b';') && within(&end);
@@ -133,7 +137,8 @@ fn type_text(source: &Source<'_>, start: usize, name: usize) -> String {
             }
             _ => {
                 let piece = source.plain(at, at + 1);
-                let apart = text.as_bytes().last().is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+                let apart =
+                    text.as_bytes().last().is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
                 if apart && source.tokens[at].kind != Kind::Punct {
                     text.push(' ');
                 }

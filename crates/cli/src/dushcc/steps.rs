@@ -72,11 +72,18 @@ impl Plan<'_> {
     }
 
     /// The calls for a command line with kernels.
-    pub fn emulated(&self, arguments: &Arguments, files: &mut dyn Files, notes: &mut Vec<String>) -> Result<Vec<Step>, String> {
+    pub fn emulated(
+        &self,
+        arguments: &Arguments,
+        files: &mut dyn Files,
+        notes: &mut Vec<String>,
+    ) -> Result<Vec<Step>, String> {
         let sources = arguments.inputs().filter(|(_, kind)| *kind != Input::Object).count();
         let kernels = arguments.inputs().filter(|(_, kind)| *kind == Input::Kernel).count();
         if sources > 1 && arguments.stage != Stage::Link && arguments.output().is_some() {
-            return Err("-o names one file, but -c, -S or -E with several sources gives several; leave it out".into());
+            return Err(
+                "-o names one file, but -c, -S or -E with several sources gives several; leave it out".into(),
+            );
         }
         if kernels == sources {
             return Ok(vec![self.at_once(arguments, files, notes)?]);
@@ -85,7 +92,12 @@ impl Plan<'_> {
     }
 
     /// Kernel sources and objects only: one call does.
-    fn at_once(&self, arguments: &Arguments, files: &mut dyn Files, notes: &mut Vec<String>) -> Result<Step, String> {
+    fn at_once(
+        &self,
+        arguments: &Arguments,
+        files: &mut dyn Files,
+        notes: &mut Vec<String>,
+    ) -> Result<Step, String> {
         let mut call = self.cxx.0.clone();
         let any = arguments.inputs().any(|(_, kind)| kind == Input::Kernel);
         if any {
@@ -114,7 +126,12 @@ impl Plan<'_> {
     }
 
     /// Kernel sources and others need other options, so each gets its call, and a link follows.
-    fn one_by_one(&self, arguments: &Arguments, files: &mut dyn Files, notes: &mut Vec<String>) -> Result<Vec<Step>, String> {
+    fn one_by_one(
+        &self,
+        arguments: &Arguments,
+        files: &mut dyn Files,
+        notes: &mut Vec<String>,
+    ) -> Result<Vec<Step>, String> {
         let mut steps = Vec::new();
         let link = arguments.stage == Stage::Link;
         let mut linked = self.cxx.0.clone();
@@ -147,10 +164,17 @@ impl Plan<'_> {
             steps.push(step);
         }
         if link {
-            linked.extend(self.link_flags(&Arguments {
-                items: arguments.items.iter().filter(|item| !matches!(item, Item::Input(_, Some(_)))).cloned().collect(),
-                stage: arguments.stage,
-            }));
+            linked.extend(
+                self.link_flags(&Arguments {
+                    items: arguments
+                        .items
+                        .iter()
+                        .filter(|item| !matches!(item, Item::Input(_, Some(_))))
+                        .cloned()
+                        .collect(),
+                    stage: arguments.stage,
+                }),
+            );
             steps.push(Step { words: linked, ..Step::default() });
         }
         Ok(steps)
@@ -169,14 +193,17 @@ impl Plan<'_> {
         if kernel {
             call.extend(self.kernel_flags(arguments));
         }
-        let c_source = !kernel && language.map_or(path.extension() == Some(OsStr::new("c")), |language| language == "c");
+        let c_source =
+            !kernel && language.map_or(path.extension() == Some(OsStr::new("c")), |language| language == "c");
         for item in &arguments.items {
             match item {
                 Item::Option(words) if only_links(words) => {}
                 // Meant for the kernels; a C compiler refuses it.
                 Item::Option(words) if c_source && is_cxx_standard(&words[0]) => {}
                 Item::Option(words) => call.extend(kernel_option(words, kernel, notes)),
-                Item::Output(file) if arguments.stage != Stage::Link => call.extend(["-o".into(), file.clone()]),
+                Item::Output(file) if arguments.stage != Stage::Link => {
+                    call.extend(["-o".into(), file.clone()])
+                }
                 _ => {}
             }
         }
@@ -194,7 +221,10 @@ impl Plan<'_> {
 
     fn kernel_flags(&self, arguments: &Arguments) -> Vec<OsString> {
         let mut words = Vec::new();
-        let standard = arguments.items.iter().any(|item| matches!(item, Item::Option(words) if is_cxx_standard(&words[0])));
+        let standard = arguments
+            .items
+            .iter()
+            .any(|item| matches!(item, Item::Option(words) if is_cxx_standard(&words[0])));
         if !standard {
             words.push("-std=gnu++17".into());
         }

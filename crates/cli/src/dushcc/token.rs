@@ -71,7 +71,8 @@ fn splice(text: &[u8]) -> Option<usize> {
     if text.first() != Some(&b'\\') {
         return None;
     }
-    let blanks = text[1..].iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r' | 0x0b | 0x0c)).count();
+    let blanks =
+        text[1..].iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r' | 0x0b | 0x0c)).count();
     (text.get(1 + blanks) == Some(&b'\n')).then_some(2 + blanks)
 }
 
@@ -269,7 +270,10 @@ mod tests {
 
     #[test]
     fn numbers_keep_their_separators_and_signs() {
-        assert_eq!(words("1'000'000 0x1p-3 1e+5f .5 a'b'"), ["1'000'000", "0x1p-3", "1e+5f", ".5", "a", "'b'"]);
+        assert_eq!(
+            words("1'000'000 0x1p-3 1e+5f .5 a'b'"),
+            ["1'000'000", "0x1p-3", "1e+5f", ".5", "a", "'b'"]
+        );
     }
 
     #[test]
@@ -279,9 +283,10 @@ mod tests {
 
     #[test]
     fn include_lines_hold_names() {
-        assert_eq!(words("#include <a//b'c.h>\n#include \"x\\y.h\"\n"), [
-            "#", "include", "<a//b'c.h>", "#", "include", "\"x\\y.h\""
-        ]);
+        assert_eq!(
+            words("#include <a//b'c.h>\n#include \"x\\y.h\"\n"),
+            ["#", "include", "<a//b'c.h>", "#", "include", "\"x\\y.h\""]
+        );
         assert_eq!(words("x include <a>"), ["x", "include", "<", "a", ">"]);
     }
 

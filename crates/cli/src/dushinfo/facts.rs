@@ -4,13 +4,22 @@ use dushmem_boot::detect::{self, Choice};
 use dushmem_boot::env::{self, Settings, VARIABLES};
 
 /// Name of each family, and the prefixes of variables that it looks at, in order.
-const FAMILIES: [(&str, &[&str]); 3] =
-    [("dushmem", &["DUSHMEM"]), ("nvshmem", &["DUSHMEM", "NVSHMEM"]), ("shmem", &["DUSHMEM", "SHMEM", "SMA"])];
+const FAMILIES: [(&str, &[&str]); 3] = [
+    ("dushmem", &["DUSHMEM"]),
+    ("nvshmem", &["DUSHMEM", "NVSHMEM"]),
+    ("shmem", &["DUSHMEM", "SHMEM", "SMA"]),
+];
 
 /// Variables with the prefix that are not settings of the library: those of the tools and of the launcher.
 const OTHERS: [&str; 8] = [
-    "DUSHMEM_LAUNCH", "DUSHMEM_PE", "DUSHMEM_NPES", "DUSHMEM_CC", "DUSHMEM_CXX", "DUSHMEM_PREFIX",
-    "DUSHMEM_EMU_DEVICES", "DUSHMEM_EMU_REMOTE",
+    "DUSHMEM_LAUNCH",
+    "DUSHMEM_PE",
+    "DUSHMEM_NPES",
+    "DUSHMEM_CC",
+    "DUSHMEM_CXX",
+    "DUSHMEM_PREFIX",
+    "DUSHMEM_EMU_DEVICES",
+    "DUSHMEM_EMU_REMOTE",
 ];
 
 /// One variable's value in one family.
@@ -84,7 +93,9 @@ pub fn gather(variables: &[(String, String)]) -> Facts {
     };
     let settings: Vec<Setting> = VARIABLES.iter().map(setting).collect();
     for (name, _) in variables.iter().filter(|(name, _)| name.starts_with("DUSHMEM_")) {
-        if !settings.iter().any(|s| s.name == *name) && !OTHERS.contains(&name.as_str()) && !name.starts_with("DUSHMEM_TESTKIT_")
+        if !settings.iter().any(|s| s.name == *name)
+            && !OTHERS.contains(&name.as_str())
+            && !name.starts_with("DUSHMEM_TESTKIT_")
         {
             warnings.push(format!("{name} is set, but dushmem has no such variable"));
         }
@@ -93,7 +104,8 @@ pub fn gather(variables: &[(String, String)]) -> Facts {
         version: env!("CARGO_PKG_VERSION"),
         cpus: dushmem_os::cpu::usable_cpus(),
         machine_cpus: std::fs::read_dir("/sys/devices/system/cpu").map_or(0, |dir| {
-            let number = |name: &str| name.strip_prefix("cpu").is_some_and(|rest| rest.parse::<u32>().is_ok());
+            let number =
+                |name: &str| name.strip_prefix("cpu").is_some_and(|rest| rest.parse::<u32>().is_ok());
             dir.flatten().filter(|entry| entry.file_name().to_str().is_some_and(number)).count()
         }),
         bootstraps: BOOTSTRAPS,

@@ -16,7 +16,9 @@ pub fn text(facts: &Facts) -> String {
     for setting in &facts.settings {
         let first = &setting.values[0];
         let _ = writeln!(out, "{} = {}  ({})", setting.name, first.value, first.origin);
-        for other in setting.values[1..].iter().filter(|v| (&v.value, &v.origin) != (&first.value, &first.origin)) {
+        for other in
+            setting.values[1..].iter().filter(|v| (&v.value, &v.origin) != (&first.value, &first.origin))
+        {
             let _ = writeln!(out, "    {}_ names: {}  ({})", other.family, other.value, other.origin);
         }
         let _ = writeln!(out, "    {}", setting.help);
@@ -31,7 +33,9 @@ pub fn text(facts: &Facts) -> String {
 
 /// For programs.
 pub fn json(facts: &Facts) -> String {
-    let strings = |texts: &mut dyn Iterator<Item = &str>| format!("[{}]", texts.map(quote).collect::<Vec<_>>().join(", "));
+    let strings = |texts: &mut dyn Iterator<Item = &str>| {
+        format!("[{}]", texts.map(quote).collect::<Vec<_>>().join(", "))
+    };
     let names = |names: &[&'static str]| strings(&mut names.iter().copied());
     let texts = |texts: &[String]| strings(&mut texts.iter().map(String::as_str));
     let value = |setting: &Setting| {
@@ -40,14 +44,25 @@ pub fn json(facts: &Facts) -> String {
             format!("{family}: {{\"value\": {value}, \"origin\": {origin}}}")
         });
         let values = values.collect::<Vec<_>>().join(", ");
-        format!("{{\"name\": {}, \"help\": {}, \"values\": {{{values}}}}}", quote(&setting.name), quote(setting.help))
+        format!(
+            "{{\"name\": {}, \"help\": {}, \"values\": {{{values}}}}}",
+            quote(&setting.name),
+            quote(setting.help)
+        )
     };
     let variables = facts.settings.iter().map(value).collect::<Vec<_>>().join(",\n    ");
     format!(
         "{{\n  \"version\": {},\n  \"cpus\": {},\n  \"machine_cpus\": {},\n  \"bootstraps\": {},\n  \"transports\": {},\n  \
          \"devices\": {},\n  \"start\": {},\n  \"variables\": [\n    {variables}\n  ],\n  \"warnings\": {},\n  \"errors\": {}\n}}\n",
-        quote(facts.version), facts.cpus, facts.machine_cpus, names(facts.bootstraps), names(facts.transports),
-        names(facts.devices), quote(&facts.start), texts(&facts.warnings), texts(&facts.errors),
+        quote(facts.version),
+        facts.cpus,
+        facts.machine_cpus,
+        names(facts.bootstraps),
+        names(facts.transports),
+        names(facts.devices),
+        quote(&facts.start),
+        texts(&facts.warnings),
+        texts(&facts.errors),
     )
 }
 

@@ -16,7 +16,14 @@ impl Place {
     pub fn new(name: &str) -> Place {
         let root = std::env::temp_dir().join(format!("dushcc-{}-{name}", std::process::id()));
         let place = Place(root.canonicalize().unwrap_or(root));
-        for folder in ["prefix/bin", "prefix/lib", "prefix/include/dushmem/impl", "prefix/include/dushmem/emu", "work", "tmp"] {
+        for folder in [
+            "prefix/bin",
+            "prefix/lib",
+            "prefix/include/dushmem/impl",
+            "prefix/include/dushmem/emu",
+            "work",
+            "tmp",
+        ] {
             fs::create_dir_all(place.0.join(folder)).expect("a new folder");
         }
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -24,7 +31,8 @@ impl Place {
         fs::copy(env!("CARGO_BIN_EXE_dushcc"), prefix.join("bin/dushcc")).expect("dushcc");
         symlink("dushcc", prefix.join("bin/dushc++")).expect("a link");
         fs::write(prefix.join("include/dushmem.h"), HEADER).expect("written");
-        fs::copy(here.join("src/dushcc/tests/stand_in.h"), prefix.join("include/dushmem/impl/emu.h")).expect("copied");
+        fs::copy(here.join("src/dushcc/tests/stand_in.h"), prefix.join("include/dushmem/impl/emu.h"))
+            .expect("copied");
         let launcher = here.join("../../include/dushmem/impl/launcher.h");
         fs::copy(launcher, prefix.join("include/dushmem/impl/launcher.h")).expect("copied");
         fs::write(place.0.join("library.c"), LIBRARY).expect("written");
@@ -88,13 +96,15 @@ impl Place {
 
     #[track_caller]
     pub fn is_clean(&self) {
-        let left: Vec<_> = fs::read_dir(self.0.join("tmp")).expect("there").flatten().map(|entry| entry.path()).collect();
+        let left: Vec<_> =
+            fs::read_dir(self.0.join("tmp")).expect("there").flatten().map(|entry| entry.path()).collect();
         assert!(left.is_empty(), "left behind: {left:?}");
     }
 
     #[track_caller]
     pub fn runs(&self, program: &str) -> String {
-        let out = Command::new(self.path(program)).output().unwrap_or_else(|error| panic!("{program}: {error}"));
+        let out =
+            Command::new(self.path(program)).output().unwrap_or_else(|error| panic!("{program}: {error}"));
         assert!(out.status.success(), "{program}: {}: {}", out.status, text(&out.stderr));
         text(&out.stdout)
     }

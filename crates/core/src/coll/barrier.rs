@@ -63,13 +63,8 @@ impl World {
         // Calls that don't synchronise (allocations of size zero) count too.
         let sign = sign.wrapping_add((self.empty_calls() as u32).wrapping_mul(0x9e37_79b9));
         line.arrive(team.n_pes() as u32, epoch, sign);
-        let record = || WaitRecord {
-            call: call as u32,
-            team: team.handle(),
-            awaited: -1,
-            address: epoch.into(),
-            detail,
-        };
+        let record =
+            || WaitRecord { call: call as u32, team: team.handle(), awaited: -1, address: 0, detail };
         match line.wait(epoch, self.policy(), Some(self.wait_slot()), record) {
             Agreement::Same => Ok(()),
             Agreement::Differ => Err(self.disagreement(team, epoch)),
@@ -90,13 +85,15 @@ impl World {
             let detail = if takes_size { format!(" of {} bytes", what.detail) } else { String::new() };
             format!("PE {} calls {name}{detail}", team.pes()[rank])
         };
+        let speaker = team.pes()[0] as usize;
         let first = said(0);
         let other = (1..team.pes().len()).map(|rank| (rank, said(rank))).find(|(_, what)| *what != first);
         let Some((rank, what)) = other else {
-            return Error::Disagreement(format!(
+            let text = format!(
                 "{}, and others call it with other arguments; every member must pass the same",
                 show(0, first)
-            ));
+            );
+            return Error::Disagreement { text, first: speaker };
         };
         let mut text = format!("{}, {}", show(0, first), show(rank, what));
         if what.empty_calls != first.empty_calls {
@@ -107,7 +104,8 @@ impl World {
                 team.pes()[fewer]
             );
         }
-        Error::Disagreement(format!("{text}; every member must make the same calls in the same order"))
+        let text = format!("{text}; every member must make the same calls in the same order");
+        Error::Disagreement { text, first: speaker }
     }
 
     /// Each member contributes equally many bytes, at most [`PAYLOAD`]; gives everybody's, by rank.

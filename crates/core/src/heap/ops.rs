@@ -154,7 +154,7 @@ impl World {
     /// Offset of the block in use that begins at `block`.
     fn block_offset(&self, block: *mut u8) -> Result<usize> {
         let addr = block as usize;
-        let bad = |why| Error::BadFree { addr, why };
+        let bad = |why| Error::BadAddress { arg: "ptr", addr, why };
         if !self.window().in_heap(addr, 1) {
             return Err(bad(
                 "not in the symmetric heap; free takes what malloc, calloc, align or realloc returned",

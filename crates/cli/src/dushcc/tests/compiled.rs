@@ -21,7 +21,8 @@ impl Drop for Folder {
 }
 
 fn compilers() -> Vec<&'static str> {
-    let there = |name: &&str| Command::new(name).arg("--version").output().is_ok_and(|out| out.status.success());
+    let there =
+        |name: &&str| Command::new(name).arg("--version").output().is_ok_and(|out| out.status.success());
     let found: Vec<&str> = ["g++", "clang++"].into_iter().filter(there).collect();
     assert!(!found.is_empty(), "neither g++ nor clang++ is installed");
     found
@@ -33,7 +34,10 @@ fn compile(compiler: &str, folder: &Path, source: &str) -> std::process::Output 
     std::fs::write(&file, format!("#line 1 \"user.hip.cpp\"\n{}", rewritten(source))).expect("written");
     let mut command = Command::new(compiler);
     command.args(["-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O1", "-include"]);
-    command.arg(here.join("src/dushcc/tests/stand_in.h")).arg("-I").arg(here.join("../../include/dushmem/impl"));
+    command
+        .arg(here.join("src/dushcc/tests/stand_in.h"))
+        .arg("-I")
+        .arg(here.join("../../include/dushmem/impl"));
     command.arg("-o").arg(folder.join("program")).arg(&file);
     command.output().expect("a compiler that runs")
 }
@@ -43,7 +47,12 @@ fn prints(name: &str, source: &str, wanted: &str) {
     for compiler in compilers() {
         let folder = Folder::new(&format!("{name}-{compiler}"));
         let out = compile(compiler, &folder.0, source);
-        assert!(out.status.success(), "{compiler}: {}\n{}", String::from_utf8_lossy(&out.stderr), rewritten(source));
+        assert!(
+            out.status.success(),
+            "{compiler}: {}\n{}",
+            String::from_utf8_lossy(&out.stderr),
+            rewritten(source)
+        );
         let out = Command::new(folder.0.join("program")).output().expect("a program that runs");
         assert_eq!(String::from_utf8_lossy(&out.stdout), wanted, "{compiler}");
         assert!(out.status.success(), "{compiler}: {}", out.status);
