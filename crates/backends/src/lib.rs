@@ -1,5 +1,6 @@
 //! The list of back ends that a build contains, and nothing else: both skins start from here.
 use dushmem_core::bootstrap::Bootstrap;
+use dushmem_core::device::Device;
 use dushmem_core::error::Result;
 use std::sync::Arc;
 
@@ -20,4 +21,9 @@ pub fn connect() -> Result<Arc<dyn Bootstrap>> {
 /// A new job whose `pes` PEs are threads of this process: one bootstrap for each, in the order of the PEs.
 pub fn threads(pes: usize) -> Result<Vec<Arc<dyn Bootstrap>>> {
     Ok(dushmem_boot::threads::job(pes)?)
+}
+
+/// The device that kernels and streams of this process belong to.
+pub fn device() -> &'static dyn Device {
+    &emu::on_stream::Emulator
 }

@@ -65,6 +65,16 @@ pub fn world() -> Option<&'static World> {
     unsafe { WORLD.load(Ordering::Acquire).as_ref() }
 }
 
+/// The world, to be kept while an operation on a stream needs it.
+pub fn shared() -> Option<Arc<World>> {
+    let world: *const World = world()?;
+    // SAFETY: the pointer is that of the `Arc` in `JOB`, which is there while the library is initialised.
+    unsafe {
+        Arc::increment_strong_count(world);
+        Some(Arc::from_raw(world))
+    }
+}
+
 /// What the job is reached by. `None` before the first init and in the middle of one.
 pub fn boot() -> Option<Arc<dyn Bootstrap>> {
     let job = JOB.try_lock().ok()?;
@@ -111,6 +121,7 @@ pub fn enter(name: Name, requested: i32) -> Result<i32> {
         let settings = Settings::read(family.variables(), &variable)?;
         let options = InitOptions { static_data: family == Family::Shmem, thread_pe: false };
         let world = World::init(boot, &settings, options)?;
+        dushmem_backends::device().attach(&world, world.n_pes() as usize)?;
         announce(&world);
         WORLD.store(Arc::as_ptr(&world).cast_mut(), Ordering::Release);
         if inline_forms_allowed() {
@@ -156,6 +167,7 @@ pub fn leave() -> Result<()> {
     for context in Ctx::leave_all(|_| true) {
         world.destroy_context(&context)?;
     }
+    dushmem_backends::device().detach(&world);
     let left = world.finalize();
     WORLD.store(core::ptr::null_mut(), Ordering::Release);
     *job = Job { boot: job.boot.take(), ..Job::default() };
