@@ -52,7 +52,7 @@ void dushmemx_signal_op(uint64_t *sig_addr, uint64_t signal, int sig_op, int pe)
 
 /* ---- Operations on a stream (OpenSHMEM 1.6, section 9.6) ---- */
 
-/* As p, in the order of the stream; returns at once. */
+/* Enqueues on the stream what p does. */
 void dushmemx_float_p_on_stream(float *dest, float value, int pe, void *stream);
 void dushmemx_double_p_on_stream(double *dest, double value, int pe, void *stream);
 void dushmemx_char_p_on_stream(char *dest, char value, int pe, void *stream);
@@ -76,8 +76,9 @@ void dushmemx_uint32_p_on_stream(uint32_t *dest, uint32_t value, int pe, void *s
 void dushmemx_uint64_p_on_stream(uint64_t *dest, uint64_t value, int pe, void *stream);
 void dushmemx_size_p_on_stream(size_t *dest, size_t value, int pe, void *stream);
 void dushmemx_ptrdiff_p_on_stream(ptrdiff_t *dest, ptrdiff_t value, int pe, void *stream);
+void dushmemx_longdouble_p_on_stream(long double *dest, long double value, int pe, void *stream);
 
-/* As put, in the order of the stream; returns at once. */
+/* Enqueues on the stream what put does. */
 void dushmemx_float_put_on_stream(float *dest, const float *source, size_t nelems, int pe, void *stream);
 void dushmemx_double_put_on_stream(double *dest, const double *source, size_t nelems, int pe, void *stream);
 void dushmemx_char_put_on_stream(char *dest, const char *source, size_t nelems, int pe, void *stream);
@@ -101,18 +102,19 @@ void dushmemx_uint32_put_on_stream(uint32_t *dest, const uint32_t *source, size_
 void dushmemx_uint64_put_on_stream(uint64_t *dest, const uint64_t *source, size_t nelems, int pe, void *stream);
 void dushmemx_size_put_on_stream(size_t *dest, const size_t *source, size_t nelems, int pe, void *stream);
 void dushmemx_ptrdiff_put_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe, void *stream);
+void dushmemx_longdouble_put_on_stream(long double *dest, const long double *source, size_t nelems, int pe, void *stream);
 
-/* As putN, in the order of the stream; returns at once. */
+/* Enqueues on the stream what put does. */
 void dushmemx_put8_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
 void dushmemx_put16_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
 void dushmemx_put32_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
 void dushmemx_put64_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
 void dushmemx_put128_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
 
-/* As putmem, in the order of the stream; returns at once. */
+/* Enqueues on the stream what putmem does. */
 void dushmemx_putmem_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
 
-/* As iput, in the order of the stream; returns at once. */
+/* Enqueues on the stream what iput does. */
 void dushmemx_float_iput_on_stream(float *dest, const float *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
 void dushmemx_double_iput_on_stream(double *dest, const double *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
 void dushmemx_char_iput_on_stream(char *dest, const char *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
@@ -136,15 +138,16 @@ void dushmemx_uint32_iput_on_stream(uint32_t *dest, const uint32_t *source, ptrd
 void dushmemx_uint64_iput_on_stream(uint64_t *dest, const uint64_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
 void dushmemx_size_iput_on_stream(size_t *dest, const size_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
 void dushmemx_ptrdiff_iput_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void dushmemx_longdouble_iput_on_stream(long double *dest, const long double *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
 
-/* As iputN, in the order of the stream; returns at once. */
+/* Enqueues on the stream what iput does. */
 void dushmemx_iput8_on_stream(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
 void dushmemx_iput16_on_stream(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
 void dushmemx_iput32_on_stream(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
 void dushmemx_iput64_on_stream(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
 void dushmemx_iput128_on_stream(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
 
-/* As put_nbi, in the order of the stream; returns at once. */
+/* Enqueues on the stream what put_nbi does. */
 void dushmemx_float_put_nbi_on_stream(float *dest, const float *source, size_t nelems, int pe, void *stream);
 void dushmemx_double_put_nbi_on_stream(double *dest, const double *source, size_t nelems, int pe, void *stream);
 void dushmemx_char_put_nbi_on_stream(char *dest, const char *source, size_t nelems, int pe, void *stream);
@@ -168,18 +171,19 @@ void dushmemx_uint32_put_nbi_on_stream(uint32_t *dest, const uint32_t *source, s
 void dushmemx_uint64_put_nbi_on_stream(uint64_t *dest, const uint64_t *source, size_t nelems, int pe, void *stream);
 void dushmemx_size_put_nbi_on_stream(size_t *dest, const size_t *source, size_t nelems, int pe, void *stream);
 void dushmemx_ptrdiff_put_nbi_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe, void *stream);
+void dushmemx_longdouble_put_nbi_on_stream(long double *dest, const long double *source, size_t nelems, int pe, void *stream);
 
-/* As putN_nbi, in the order of the stream; returns at once. */
+/* Enqueues on the stream what put_nbi does. */
 void dushmemx_put8_nbi_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
 void dushmemx_put16_nbi_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
 void dushmemx_put32_nbi_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
 void dushmemx_put64_nbi_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
 void dushmemx_put128_nbi_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
 
-/* As putmem_nbi, in the order of the stream; returns at once. */
+/* Enqueues on the stream what putmem_nbi does. */
 void dushmemx_putmem_nbi_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
 
-/* As g, in the order of the stream; waits for it. */
+/* Value of source on PE pe, as of when the stream gets there; waits for the stream. */
 float dushmemx_float_g_on_stream(const float *source, int pe, void *stream);
 double dushmemx_double_g_on_stream(const double *source, int pe, void *stream);
 char dushmemx_char_g_on_stream(const char *source, int pe, void *stream);
@@ -203,8 +207,9 @@ uint32_t dushmemx_uint32_g_on_stream(const uint32_t *source, int pe, void *strea
 uint64_t dushmemx_uint64_g_on_stream(const uint64_t *source, int pe, void *stream);
 size_t dushmemx_size_g_on_stream(const size_t *source, int pe, void *stream);
 ptrdiff_t dushmemx_ptrdiff_g_on_stream(const ptrdiff_t *source, int pe, void *stream);
+long double dushmemx_longdouble_g_on_stream(const long double *source, int pe, void *stream);
 
-/* As get, in the order of the stream; returns at once. */
+/* Enqueues on the stream what get does. */
 void dushmemx_float_get_on_stream(float *dest, const float *source, size_t nelems, int pe, void *stream);
 void dushmemx_double_get_on_stream(double *dest, const double *source, size_t nelems, int pe, void *stream);
 void dushmemx_char_get_on_stream(char *dest, const char *source, size_t nelems, int pe, void *stream);
@@ -228,8 +233,9 @@ void dushmemx_uint32_get_on_stream(uint32_t *dest, const uint32_t *source, size_
 void dushmemx_uint64_get_on_stream(uint64_t *dest, const uint64_t *source, size_t nelems, int pe, void *stream);
 void dushmemx_size_get_on_stream(size_t *dest, const size_t *source, size_t nelems, int pe, void *stream);
 void dushmemx_ptrdiff_get_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe, void *stream);
+void dushmemx_longdouble_get_on_stream(long double *dest, const long double *source, size_t nelems, int pe, void *stream);
 
-/* As iget, in the order of the stream; returns at once. */
+/* Enqueues on the stream what iget does. */
 void dushmemx_float_iget_on_stream(float *dest, const float *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
 void dushmemx_double_iget_on_stream(double *dest, const double *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
 void dushmemx_char_iget_on_stream(char *dest, const char *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
@@ -253,25 +259,26 @@ void dushmemx_uint32_iget_on_stream(uint32_t *dest, const uint32_t *source, ptrd
 void dushmemx_uint64_iget_on_stream(uint64_t *dest, const uint64_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
 void dushmemx_size_iget_on_stream(size_t *dest, const size_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
 void dushmemx_ptrdiff_iget_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void dushmemx_longdouble_iget_on_stream(long double *dest, const long double *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
 
-/* As getN, in the order of the stream; returns at once. */
+/* Enqueues on the stream what get does. */
 void dushmemx_get8_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
 void dushmemx_get16_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
 void dushmemx_get32_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
 void dushmemx_get64_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
 void dushmemx_get128_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
 
-/* As getmem, in the order of the stream; returns at once. */
+/* Enqueues on the stream what getmem does. */
 void dushmemx_getmem_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
 
-/* As igetN, in the order of the stream; returns at once. */
+/* Enqueues on the stream what iget does. */
 void dushmemx_iget8_on_stream(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
 void dushmemx_iget16_on_stream(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
 void dushmemx_iget32_on_stream(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
 void dushmemx_iget64_on_stream(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
 void dushmemx_iget128_on_stream(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
 
-/* As get_nbi, in the order of the stream; returns at once. */
+/* Enqueues on the stream what get_nbi does. */
 void dushmemx_float_get_nbi_on_stream(float *dest, const float *source, size_t nelems, int pe, void *stream);
 void dushmemx_double_get_nbi_on_stream(double *dest, const double *source, size_t nelems, int pe, void *stream);
 void dushmemx_char_get_nbi_on_stream(char *dest, const char *source, size_t nelems, int pe, void *stream);
@@ -295,18 +302,19 @@ void dushmemx_uint32_get_nbi_on_stream(uint32_t *dest, const uint32_t *source, s
 void dushmemx_uint64_get_nbi_on_stream(uint64_t *dest, const uint64_t *source, size_t nelems, int pe, void *stream);
 void dushmemx_size_get_nbi_on_stream(size_t *dest, const size_t *source, size_t nelems, int pe, void *stream);
 void dushmemx_ptrdiff_get_nbi_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe, void *stream);
+void dushmemx_longdouble_get_nbi_on_stream(long double *dest, const long double *source, size_t nelems, int pe, void *stream);
 
-/* As getN_nbi, in the order of the stream; returns at once. */
+/* Enqueues on the stream what get_nbi does. */
 void dushmemx_get8_nbi_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
 void dushmemx_get16_nbi_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
 void dushmemx_get32_nbi_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
 void dushmemx_get64_nbi_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
 void dushmemx_get128_nbi_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
 
-/* As getmem_nbi, in the order of the stream; returns at once. */
+/* Enqueues on the stream what getmem_nbi does. */
 void dushmemx_getmem_nbi_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
 
-/* As put_signal, in the order of the stream; returns at once. */
+/* Enqueues on the stream what put_signal does. */
 void dushmemx_float_put_signal_on_stream(float *dest, const float *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 void dushmemx_double_put_signal_on_stream(double *dest, const double *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 void dushmemx_char_put_signal_on_stream(char *dest, const char *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
@@ -330,18 +338,19 @@ void dushmemx_uint32_put_signal_on_stream(uint32_t *dest, const uint32_t *source
 void dushmemx_uint64_put_signal_on_stream(uint64_t *dest, const uint64_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 void dushmemx_size_put_signal_on_stream(size_t *dest, const size_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 void dushmemx_ptrdiff_put_signal_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void dushmemx_longdouble_put_signal_on_stream(long double *dest, const long double *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 
-/* As putN_signal, in the order of the stream; returns at once. */
+/* Enqueues on the stream what put_signal does. */
 void dushmemx_put8_signal_on_stream(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 void dushmemx_put16_signal_on_stream(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 void dushmemx_put32_signal_on_stream(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 void dushmemx_put64_signal_on_stream(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 void dushmemx_put128_signal_on_stream(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 
-/* As putmem_signal, in the order of the stream; returns at once. */
+/* Enqueues on the stream what putmem_signal does. */
 void dushmemx_putmem_signal_on_stream(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 
-/* As put_signal_nbi, in the order of the stream; returns at once. */
+/* Enqueues on the stream what put_signal_nbi does. */
 void dushmemx_float_put_signal_nbi_on_stream(float *dest, const float *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 void dushmemx_double_put_signal_nbi_on_stream(double *dest, const double *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 void dushmemx_char_put_signal_nbi_on_stream(char *dest, const char *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
@@ -365,21 +374,22 @@ void dushmemx_uint32_put_signal_nbi_on_stream(uint32_t *dest, const uint32_t *so
 void dushmemx_uint64_put_signal_nbi_on_stream(uint64_t *dest, const uint64_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 void dushmemx_size_put_signal_nbi_on_stream(size_t *dest, const size_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 void dushmemx_ptrdiff_put_signal_nbi_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void dushmemx_longdouble_put_signal_nbi_on_stream(long double *dest, const long double *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 
-/* As putN_signal_nbi, in the order of the stream; returns at once. */
+/* Enqueues on the stream what put_signal_nbi does. */
 void dushmemx_put8_signal_nbi_on_stream(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 void dushmemx_put16_signal_nbi_on_stream(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 void dushmemx_put32_signal_nbi_on_stream(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 void dushmemx_put64_signal_nbi_on_stream(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 void dushmemx_put128_signal_nbi_on_stream(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 
-/* As putmem_signal_nbi, in the order of the stream; returns at once. */
+/* Enqueues on the stream what putmem_signal_nbi does. */
 void dushmemx_putmem_signal_nbi_on_stream(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 
-/* As signal_op, in the order of the stream; returns at once. */
+/* Enqueues on the stream what signal_op does. */
 void dushmemx_signal_op_on_stream(uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 
-/* As wait_until, in the order of the stream; returns at once. */
+/* Enqueues on the stream what wait_until does. */
 void dushmemx_int_wait_until_on_stream(int *ivar, int cmp, int cmp_value, void *stream);
 void dushmemx_long_wait_until_on_stream(long *ivar, int cmp, long cmp_value, void *stream);
 void dushmemx_longlong_wait_until_on_stream(long long *ivar, int cmp, long long cmp_value, void *stream);
@@ -395,25 +405,25 @@ void dushmemx_ptrdiff_wait_until_on_stream(ptrdiff_t *ivar, int cmp, ptrdiff_t c
 void dushmemx_short_wait_until_on_stream(short *ivar, int cmp, short cmp_value, void *stream);
 void dushmemx_ushort_wait_until_on_stream(unsigned short *ivar, int cmp, unsigned short cmp_value, void *stream);
 
-/* As signal_wait_until, in the order of the stream; returns at once. */
+/* Enqueues on the stream what signal_wait_until does. */
 void dushmemx_signal_wait_until_on_stream(uint64_t *sig_addr, int cmp, uint64_t cmp_value, void *stream);
 
-/* As quiet, in the order of the stream; returns at once. */
+/* Enqueues on the stream what quiet does. */
 void dushmemx_quiet_on_stream(void *stream);
 
-/* As barrier, in the order of the stream; returns at once. */
+/* Enqueues on the stream what barrier does. */
 int dushmemx_barrier_on_stream(dushmem_team_t team, void *stream);
 
-/* As barrier_all, in the order of the stream; returns at once. */
+/* Enqueues on the stream what barrier_all does. */
 void dushmemx_barrier_all_on_stream(void *stream);
 
-/* As team_sync, in the order of the stream; returns at once. */
+/* Enqueues on the stream what team_sync does. */
 int dushmemx_team_sync_on_stream(dushmem_team_t team, void *stream);
 
-/* As sync_all, in the order of the stream; returns at once. */
+/* Enqueues on the stream what sync_all does. */
 void dushmemx_sync_all_on_stream(void *stream);
 
-/* As alltoall, in the order of the stream; returns at once. */
+/* Enqueues on the stream what alltoall does. */
 int dushmemx_float_alltoall_on_stream(dushmem_team_t team, float *dest, const float *source, size_t nelems, void *stream);
 int dushmemx_double_alltoall_on_stream(dushmem_team_t team, double *dest, const double *source, size_t nelems, void *stream);
 int dushmemx_char_alltoall_on_stream(dushmem_team_t team, char *dest, const char *source, size_t nelems, void *stream);
@@ -437,11 +447,12 @@ int dushmemx_uint32_alltoall_on_stream(dushmem_team_t team, uint32_t *dest, cons
 int dushmemx_uint64_alltoall_on_stream(dushmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nelems, void *stream);
 int dushmemx_size_alltoall_on_stream(dushmem_team_t team, size_t *dest, const size_t *source, size_t nelems, void *stream);
 int dushmemx_ptrdiff_alltoall_on_stream(dushmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, void *stream);
+int dushmemx_longdouble_alltoall_on_stream(dushmem_team_t team, long double *dest, const long double *source, size_t nelems, void *stream);
 
-/* As alltoallmem, in the order of the stream; returns at once. */
+/* Enqueues on the stream what alltoallmem does. */
 int dushmemx_alltoallmem_on_stream(dushmem_team_t team, void *dest, const void *source, size_t nelems, void *stream);
 
-/* As broadcast, in the order of the stream; returns at once. */
+/* Enqueues on the stream what broadcast does. */
 int dushmemx_float_broadcast_on_stream(dushmem_team_t team, float *dest, const float *source, size_t nelems, int PE_root, void *stream);
 int dushmemx_double_broadcast_on_stream(dushmem_team_t team, double *dest, const double *source, size_t nelems, int PE_root, void *stream);
 int dushmemx_char_broadcast_on_stream(dushmem_team_t team, char *dest, const char *source, size_t nelems, int PE_root, void *stream);
@@ -465,11 +476,12 @@ int dushmemx_uint32_broadcast_on_stream(dushmem_team_t team, uint32_t *dest, con
 int dushmemx_uint64_broadcast_on_stream(dushmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nelems, int PE_root, void *stream);
 int dushmemx_size_broadcast_on_stream(dushmem_team_t team, size_t *dest, const size_t *source, size_t nelems, int PE_root, void *stream);
 int dushmemx_ptrdiff_broadcast_on_stream(dushmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int PE_root, void *stream);
+int dushmemx_longdouble_broadcast_on_stream(dushmem_team_t team, long double *dest, const long double *source, size_t nelems, int PE_root, void *stream);
 
-/* As broadcastmem, in the order of the stream; returns at once. */
+/* Enqueues on the stream what broadcastmem does. */
 int dushmemx_broadcastmem_on_stream(dushmem_team_t team, void *dest, const void *source, size_t nelems, int PE_root, void *stream);
 
-/* As fcollect, in the order of the stream; returns at once. */
+/* Enqueues on the stream what fcollect does. */
 int dushmemx_float_fcollect_on_stream(dushmem_team_t team, float *dest, const float *source, size_t nelems, void *stream);
 int dushmemx_double_fcollect_on_stream(dushmem_team_t team, double *dest, const double *source, size_t nelems, void *stream);
 int dushmemx_char_fcollect_on_stream(dushmem_team_t team, char *dest, const char *source, size_t nelems, void *stream);
@@ -493,11 +505,12 @@ int dushmemx_uint32_fcollect_on_stream(dushmem_team_t team, uint32_t *dest, cons
 int dushmemx_uint64_fcollect_on_stream(dushmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nelems, void *stream);
 int dushmemx_size_fcollect_on_stream(dushmem_team_t team, size_t *dest, const size_t *source, size_t nelems, void *stream);
 int dushmemx_ptrdiff_fcollect_on_stream(dushmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, void *stream);
+int dushmemx_longdouble_fcollect_on_stream(dushmem_team_t team, long double *dest, const long double *source, size_t nelems, void *stream);
 
-/* As fcollectmem, in the order of the stream; returns at once. */
+/* Enqueues on the stream what fcollectmem does. */
 int dushmemx_fcollectmem_on_stream(dushmem_team_t team, void *dest, const void *source, size_t nelems, void *stream);
 
-/* As and_reduce, in the order of the stream; returns at once. */
+/* Enqueues on the stream what and_reduce does. */
 int dushmemx_uchar_and_reduce_on_stream(dushmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce, void *stream);
 int dushmemx_ushort_and_reduce_on_stream(dushmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce, void *stream);
 int dushmemx_uint_and_reduce_on_stream(dushmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce, void *stream);
@@ -517,7 +530,7 @@ int dushmemx_int_and_reduce_on_stream(dushmem_team_t team, int *dest, const int 
 int dushmemx_long_and_reduce_on_stream(dushmem_team_t team, long *dest, const long *source, size_t nreduce, void *stream);
 int dushmemx_longlong_and_reduce_on_stream(dushmem_team_t team, long long *dest, const long long *source, size_t nreduce, void *stream);
 
-/* As or_reduce, in the order of the stream; returns at once. */
+/* Enqueues on the stream what or_reduce does. */
 int dushmemx_uchar_or_reduce_on_stream(dushmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce, void *stream);
 int dushmemx_ushort_or_reduce_on_stream(dushmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce, void *stream);
 int dushmemx_uint_or_reduce_on_stream(dushmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce, void *stream);
@@ -537,7 +550,7 @@ int dushmemx_int_or_reduce_on_stream(dushmem_team_t team, int *dest, const int *
 int dushmemx_long_or_reduce_on_stream(dushmem_team_t team, long *dest, const long *source, size_t nreduce, void *stream);
 int dushmemx_longlong_or_reduce_on_stream(dushmem_team_t team, long long *dest, const long long *source, size_t nreduce, void *stream);
 
-/* As xor_reduce, in the order of the stream; returns at once. */
+/* Enqueues on the stream what xor_reduce does. */
 int dushmemx_uchar_xor_reduce_on_stream(dushmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce, void *stream);
 int dushmemx_ushort_xor_reduce_on_stream(dushmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce, void *stream);
 int dushmemx_uint_xor_reduce_on_stream(dushmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce, void *stream);
@@ -557,7 +570,7 @@ int dushmemx_int_xor_reduce_on_stream(dushmem_team_t team, int *dest, const int 
 int dushmemx_long_xor_reduce_on_stream(dushmem_team_t team, long *dest, const long *source, size_t nreduce, void *stream);
 int dushmemx_longlong_xor_reduce_on_stream(dushmem_team_t team, long long *dest, const long long *source, size_t nreduce, void *stream);
 
-/* As max_reduce, in the order of the stream; returns at once. */
+/* Enqueues on the stream what max_reduce does. */
 int dushmemx_float_max_reduce_on_stream(dushmem_team_t team, float *dest, const float *source, size_t nreduce, void *stream);
 int dushmemx_double_max_reduce_on_stream(dushmem_team_t team, double *dest, const double *source, size_t nreduce, void *stream);
 int dushmemx_char_max_reduce_on_stream(dushmem_team_t team, char *dest, const char *source, size_t nreduce, void *stream);
@@ -583,7 +596,7 @@ int dushmemx_size_max_reduce_on_stream(dushmem_team_t team, size_t *dest, const 
 int dushmemx_ptrdiff_max_reduce_on_stream(dushmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nreduce, void *stream);
 int dushmemx_longdouble_max_reduce_on_stream(dushmem_team_t team, long double *dest, const long double *source, size_t nreduce, void *stream);
 
-/* As min_reduce, in the order of the stream; returns at once. */
+/* Enqueues on the stream what min_reduce does. */
 int dushmemx_float_min_reduce_on_stream(dushmem_team_t team, float *dest, const float *source, size_t nreduce, void *stream);
 int dushmemx_double_min_reduce_on_stream(dushmem_team_t team, double *dest, const double *source, size_t nreduce, void *stream);
 int dushmemx_char_min_reduce_on_stream(dushmem_team_t team, char *dest, const char *source, size_t nreduce, void *stream);
@@ -609,7 +622,7 @@ int dushmemx_size_min_reduce_on_stream(dushmem_team_t team, size_t *dest, const 
 int dushmemx_ptrdiff_min_reduce_on_stream(dushmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nreduce, void *stream);
 int dushmemx_longdouble_min_reduce_on_stream(dushmem_team_t team, long double *dest, const long double *source, size_t nreduce, void *stream);
 
-/* As sum_reduce, in the order of the stream; returns at once. */
+/* Enqueues on the stream what sum_reduce does. */
 int dushmemx_float_sum_reduce_on_stream(dushmem_team_t team, float *dest, const float *source, size_t nreduce, void *stream);
 int dushmemx_double_sum_reduce_on_stream(dushmem_team_t team, double *dest, const double *source, size_t nreduce, void *stream);
 int dushmemx_char_sum_reduce_on_stream(dushmem_team_t team, char *dest, const char *source, size_t nreduce, void *stream);
@@ -637,7 +650,7 @@ int dushmemx_longdouble_sum_reduce_on_stream(dushmem_team_t team, long double *d
 int dushmemx_complexd_sum_reduce_on_stream(dushmem_team_t team, dushmem_impl_complexd *dest, const dushmem_impl_complexd *source, size_t nreduce, void *stream);
 int dushmemx_complexf_sum_reduce_on_stream(dushmem_team_t team, dushmem_impl_complexf *dest, const dushmem_impl_complexf *source, size_t nreduce, void *stream);
 
-/* As prod_reduce, in the order of the stream; returns at once. */
+/* Enqueues on the stream what prod_reduce does. */
 int dushmemx_float_prod_reduce_on_stream(dushmem_team_t team, float *dest, const float *source, size_t nreduce, void *stream);
 int dushmemx_double_prod_reduce_on_stream(dushmem_team_t team, double *dest, const double *source, size_t nreduce, void *stream);
 int dushmemx_char_prod_reduce_on_stream(dushmem_team_t team, char *dest, const char *source, size_t nreduce, void *stream);

@@ -50,7 +50,7 @@ void nvshmemx_signal_op(uint64_t *sig_addr, uint64_t signal, int sig_op, int pe)
 
 /* ---- Operations on a stream (OpenSHMEM 1.6, section 9.6) ---- */
 
-/* As p, in the order of the stream; returns at once. */
+/* Enqueues on the stream what p does. */
 void nvshmemx_float_p_on_stream(float *dest, float value, int pe, void *stream);
 void nvshmemx_double_p_on_stream(double *dest, double value, int pe, void *stream);
 void nvshmemx_char_p_on_stream(char *dest, char value, int pe, void *stream);
@@ -75,7 +75,7 @@ void nvshmemx_uint64_p_on_stream(uint64_t *dest, uint64_t value, int pe, void *s
 void nvshmemx_size_p_on_stream(size_t *dest, size_t value, int pe, void *stream);
 void nvshmemx_ptrdiff_p_on_stream(ptrdiff_t *dest, ptrdiff_t value, int pe, void *stream);
 
-/* As put, in the order of the stream; returns at once. */
+/* Enqueues on the stream what put does. */
 void nvshmemx_float_put_on_stream(float *dest, const float *source, size_t nelems, int pe, void *stream);
 void nvshmemx_double_put_on_stream(double *dest, const double *source, size_t nelems, int pe, void *stream);
 void nvshmemx_char_put_on_stream(char *dest, const char *source, size_t nelems, int pe, void *stream);
@@ -100,17 +100,17 @@ void nvshmemx_uint64_put_on_stream(uint64_t *dest, const uint64_t *source, size_
 void nvshmemx_size_put_on_stream(size_t *dest, const size_t *source, size_t nelems, int pe, void *stream);
 void nvshmemx_ptrdiff_put_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe, void *stream);
 
-/* As putN, in the order of the stream; returns at once. */
+/* Enqueues on the stream what put does. */
 void nvshmemx_put8_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
 void nvshmemx_put16_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
 void nvshmemx_put32_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
 void nvshmemx_put64_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
 void nvshmemx_put128_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
 
-/* As putmem, in the order of the stream; returns at once. */
+/* Enqueues on the stream what putmem does. */
 void nvshmemx_putmem_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
 
-/* As iput, in the order of the stream; returns at once. */
+/* Enqueues on the stream what iput does. */
 void nvshmemx_float_iput_on_stream(float *dest, const float *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
 void nvshmemx_double_iput_on_stream(double *dest, const double *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
 void nvshmemx_char_iput_on_stream(char *dest, const char *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
@@ -135,14 +135,14 @@ void nvshmemx_uint64_iput_on_stream(uint64_t *dest, const uint64_t *source, ptrd
 void nvshmemx_size_iput_on_stream(size_t *dest, const size_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
 void nvshmemx_ptrdiff_iput_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
 
-/* As iputN, in the order of the stream; returns at once. */
+/* Enqueues on the stream what iput does. */
 void nvshmemx_iput8_on_stream(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
 void nvshmemx_iput16_on_stream(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
 void nvshmemx_iput32_on_stream(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
 void nvshmemx_iput64_on_stream(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
 void nvshmemx_iput128_on_stream(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
 
-/* As put_nbi, in the order of the stream; returns at once. */
+/* Enqueues on the stream what put_nbi does. */
 void nvshmemx_float_put_nbi_on_stream(float *dest, const float *source, size_t nelems, int pe, void *stream);
 void nvshmemx_double_put_nbi_on_stream(double *dest, const double *source, size_t nelems, int pe, void *stream);
 void nvshmemx_char_put_nbi_on_stream(char *dest, const char *source, size_t nelems, int pe, void *stream);
@@ -167,17 +167,17 @@ void nvshmemx_uint64_put_nbi_on_stream(uint64_t *dest, const uint64_t *source, s
 void nvshmemx_size_put_nbi_on_stream(size_t *dest, const size_t *source, size_t nelems, int pe, void *stream);
 void nvshmemx_ptrdiff_put_nbi_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe, void *stream);
 
-/* As putN_nbi, in the order of the stream; returns at once. */
+/* Enqueues on the stream what put_nbi does. */
 void nvshmemx_put8_nbi_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
 void nvshmemx_put16_nbi_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
 void nvshmemx_put32_nbi_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
 void nvshmemx_put64_nbi_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
 void nvshmemx_put128_nbi_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
 
-/* As putmem_nbi, in the order of the stream; returns at once. */
+/* Enqueues on the stream what putmem_nbi does. */
 void nvshmemx_putmem_nbi_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
 
-/* As g, in the order of the stream; waits for it. */
+/* Value of source on PE pe, as of when the stream gets there; waits for the stream. */
 float nvshmemx_float_g_on_stream(const float *source, int pe, void *stream);
 double nvshmemx_double_g_on_stream(const double *source, int pe, void *stream);
 char nvshmemx_char_g_on_stream(const char *source, int pe, void *stream);
@@ -202,7 +202,7 @@ uint64_t nvshmemx_uint64_g_on_stream(const uint64_t *source, int pe, void *strea
 size_t nvshmemx_size_g_on_stream(const size_t *source, int pe, void *stream);
 ptrdiff_t nvshmemx_ptrdiff_g_on_stream(const ptrdiff_t *source, int pe, void *stream);
 
-/* As get, in the order of the stream; returns at once. */
+/* Enqueues on the stream what get does. */
 void nvshmemx_float_get_on_stream(float *dest, const float *source, size_t nelems, int pe, void *stream);
 void nvshmemx_double_get_on_stream(double *dest, const double *source, size_t nelems, int pe, void *stream);
 void nvshmemx_char_get_on_stream(char *dest, const char *source, size_t nelems, int pe, void *stream);
@@ -227,7 +227,7 @@ void nvshmemx_uint64_get_on_stream(uint64_t *dest, const uint64_t *source, size_
 void nvshmemx_size_get_on_stream(size_t *dest, const size_t *source, size_t nelems, int pe, void *stream);
 void nvshmemx_ptrdiff_get_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe, void *stream);
 
-/* As iget, in the order of the stream; returns at once. */
+/* Enqueues on the stream what iget does. */
 void nvshmemx_float_iget_on_stream(float *dest, const float *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
 void nvshmemx_double_iget_on_stream(double *dest, const double *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
 void nvshmemx_char_iget_on_stream(char *dest, const char *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
@@ -252,24 +252,24 @@ void nvshmemx_uint64_iget_on_stream(uint64_t *dest, const uint64_t *source, ptrd
 void nvshmemx_size_iget_on_stream(size_t *dest, const size_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
 void nvshmemx_ptrdiff_iget_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
 
-/* As getN, in the order of the stream; returns at once. */
+/* Enqueues on the stream what get does. */
 void nvshmemx_get8_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
 void nvshmemx_get16_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
 void nvshmemx_get32_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
 void nvshmemx_get64_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
 void nvshmemx_get128_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
 
-/* As getmem, in the order of the stream; returns at once. */
+/* Enqueues on the stream what getmem does. */
 void nvshmemx_getmem_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
 
-/* As igetN, in the order of the stream; returns at once. */
+/* Enqueues on the stream what iget does. */
 void nvshmemx_iget8_on_stream(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
 void nvshmemx_iget16_on_stream(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
 void nvshmemx_iget32_on_stream(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
 void nvshmemx_iget64_on_stream(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
 void nvshmemx_iget128_on_stream(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
 
-/* As get_nbi, in the order of the stream; returns at once. */
+/* Enqueues on the stream what get_nbi does. */
 void nvshmemx_float_get_nbi_on_stream(float *dest, const float *source, size_t nelems, int pe, void *stream);
 void nvshmemx_double_get_nbi_on_stream(double *dest, const double *source, size_t nelems, int pe, void *stream);
 void nvshmemx_char_get_nbi_on_stream(char *dest, const char *source, size_t nelems, int pe, void *stream);
@@ -294,17 +294,17 @@ void nvshmemx_uint64_get_nbi_on_stream(uint64_t *dest, const uint64_t *source, s
 void nvshmemx_size_get_nbi_on_stream(size_t *dest, const size_t *source, size_t nelems, int pe, void *stream);
 void nvshmemx_ptrdiff_get_nbi_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe, void *stream);
 
-/* As getN_nbi, in the order of the stream; returns at once. */
+/* Enqueues on the stream what get_nbi does. */
 void nvshmemx_get8_nbi_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
 void nvshmemx_get16_nbi_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
 void nvshmemx_get32_nbi_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
 void nvshmemx_get64_nbi_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
 void nvshmemx_get128_nbi_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
 
-/* As getmem_nbi, in the order of the stream; returns at once. */
+/* Enqueues on the stream what getmem_nbi does. */
 void nvshmemx_getmem_nbi_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
 
-/* As put_signal, in the order of the stream; returns at once. */
+/* Enqueues on the stream what put_signal does. */
 void nvshmemx_float_put_signal_on_stream(float *dest, const float *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 void nvshmemx_double_put_signal_on_stream(double *dest, const double *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 void nvshmemx_char_put_signal_on_stream(char *dest, const char *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
@@ -329,17 +329,17 @@ void nvshmemx_uint64_put_signal_on_stream(uint64_t *dest, const uint64_t *source
 void nvshmemx_size_put_signal_on_stream(size_t *dest, const size_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 void nvshmemx_ptrdiff_put_signal_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 
-/* As putN_signal, in the order of the stream; returns at once. */
+/* Enqueues on the stream what put_signal does. */
 void nvshmemx_put8_signal_on_stream(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 void nvshmemx_put16_signal_on_stream(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 void nvshmemx_put32_signal_on_stream(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 void nvshmemx_put64_signal_on_stream(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 void nvshmemx_put128_signal_on_stream(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 
-/* As putmem_signal, in the order of the stream; returns at once. */
+/* Enqueues on the stream what putmem_signal does. */
 void nvshmemx_putmem_signal_on_stream(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 
-/* As put_signal_nbi, in the order of the stream; returns at once. */
+/* Enqueues on the stream what put_signal_nbi does. */
 void nvshmemx_float_put_signal_nbi_on_stream(float *dest, const float *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 void nvshmemx_double_put_signal_nbi_on_stream(double *dest, const double *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 void nvshmemx_char_put_signal_nbi_on_stream(char *dest, const char *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
@@ -364,20 +364,20 @@ void nvshmemx_uint64_put_signal_nbi_on_stream(uint64_t *dest, const uint64_t *so
 void nvshmemx_size_put_signal_nbi_on_stream(size_t *dest, const size_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 void nvshmemx_ptrdiff_put_signal_nbi_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 
-/* As putN_signal_nbi, in the order of the stream; returns at once. */
+/* Enqueues on the stream what put_signal_nbi does. */
 void nvshmemx_put8_signal_nbi_on_stream(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 void nvshmemx_put16_signal_nbi_on_stream(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 void nvshmemx_put32_signal_nbi_on_stream(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 void nvshmemx_put64_signal_nbi_on_stream(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 void nvshmemx_put128_signal_nbi_on_stream(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 
-/* As putmem_signal_nbi, in the order of the stream; returns at once. */
+/* Enqueues on the stream what putmem_signal_nbi does. */
 void nvshmemx_putmem_signal_nbi_on_stream(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 
-/* As signal_op, in the order of the stream; returns at once. */
+/* Enqueues on the stream what signal_op does. */
 void nvshmemx_signal_op_on_stream(uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 
-/* As wait_until, in the order of the stream; returns at once. */
+/* Enqueues on the stream what wait_until does. */
 void nvshmemx_int_wait_until_on_stream(int *ivar, int cmp, int cmp_value, void *stream);
 void nvshmemx_long_wait_until_on_stream(long *ivar, int cmp, long cmp_value, void *stream);
 void nvshmemx_longlong_wait_until_on_stream(long long *ivar, int cmp, long long cmp_value, void *stream);
@@ -393,25 +393,25 @@ void nvshmemx_ptrdiff_wait_until_on_stream(ptrdiff_t *ivar, int cmp, ptrdiff_t c
 void nvshmemx_short_wait_until_on_stream(short *ivar, int cmp, short cmp_value, void *stream);
 void nvshmemx_ushort_wait_until_on_stream(unsigned short *ivar, int cmp, unsigned short cmp_value, void *stream);
 
-/* As signal_wait_until, in the order of the stream; returns at once. */
+/* Enqueues on the stream what signal_wait_until does. */
 void nvshmemx_signal_wait_until_on_stream(uint64_t *sig_addr, int cmp, uint64_t cmp_value, void *stream);
 
-/* As quiet, in the order of the stream; returns at once. */
+/* Enqueues on the stream what quiet does. */
 void nvshmemx_quiet_on_stream(void *stream);
 
-/* As barrier, in the order of the stream; returns at once. */
+/* Enqueues on the stream what barrier does. */
 int nvshmemx_barrier_on_stream(nvshmem_team_t team, void *stream);
 
-/* As barrier_all, in the order of the stream; returns at once. */
+/* Enqueues on the stream what barrier_all does. */
 void nvshmemx_barrier_all_on_stream(void *stream);
 
-/* As team_sync, in the order of the stream; returns at once. */
+/* Enqueues on the stream what team_sync does. */
 int nvshmemx_team_sync_on_stream(nvshmem_team_t team, void *stream);
 
-/* As sync_all, in the order of the stream; returns at once. */
+/* Enqueues on the stream what sync_all does. */
 void nvshmemx_sync_all_on_stream(void *stream);
 
-/* As alltoall, in the order of the stream; returns at once. */
+/* Enqueues on the stream what alltoall does. */
 int nvshmemx_float_alltoall_on_stream(nvshmem_team_t team, float *dest, const float *source, size_t nelems, void *stream);
 int nvshmemx_double_alltoall_on_stream(nvshmem_team_t team, double *dest, const double *source, size_t nelems, void *stream);
 int nvshmemx_char_alltoall_on_stream(nvshmem_team_t team, char *dest, const char *source, size_t nelems, void *stream);
@@ -436,10 +436,10 @@ int nvshmemx_uint64_alltoall_on_stream(nvshmem_team_t team, uint64_t *dest, cons
 int nvshmemx_size_alltoall_on_stream(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nelems, void *stream);
 int nvshmemx_ptrdiff_alltoall_on_stream(nvshmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, void *stream);
 
-/* As alltoallmem, in the order of the stream; returns at once. */
+/* Enqueues on the stream what alltoallmem does. */
 int nvshmemx_alltoallmem_on_stream(nvshmem_team_t team, void *dest, const void *source, size_t nelems, void *stream);
 
-/* As broadcast, in the order of the stream; returns at once. */
+/* Enqueues on the stream what broadcast does. */
 int nvshmemx_float_broadcast_on_stream(nvshmem_team_t team, float *dest, const float *source, size_t nelems, int PE_root, void *stream);
 int nvshmemx_double_broadcast_on_stream(nvshmem_team_t team, double *dest, const double *source, size_t nelems, int PE_root, void *stream);
 int nvshmemx_char_broadcast_on_stream(nvshmem_team_t team, char *dest, const char *source, size_t nelems, int PE_root, void *stream);
@@ -464,10 +464,10 @@ int nvshmemx_uint64_broadcast_on_stream(nvshmem_team_t team, uint64_t *dest, con
 int nvshmemx_size_broadcast_on_stream(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nelems, int PE_root, void *stream);
 int nvshmemx_ptrdiff_broadcast_on_stream(nvshmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int PE_root, void *stream);
 
-/* As broadcastmem, in the order of the stream; returns at once. */
+/* Enqueues on the stream what broadcastmem does. */
 int nvshmemx_broadcastmem_on_stream(nvshmem_team_t team, void *dest, const void *source, size_t nelems, int PE_root, void *stream);
 
-/* As fcollect, in the order of the stream; returns at once. */
+/* Enqueues on the stream what fcollect does. */
 int nvshmemx_float_fcollect_on_stream(nvshmem_team_t team, float *dest, const float *source, size_t nelems, void *stream);
 int nvshmemx_double_fcollect_on_stream(nvshmem_team_t team, double *dest, const double *source, size_t nelems, void *stream);
 int nvshmemx_char_fcollect_on_stream(nvshmem_team_t team, char *dest, const char *source, size_t nelems, void *stream);
@@ -492,10 +492,10 @@ int nvshmemx_uint64_fcollect_on_stream(nvshmem_team_t team, uint64_t *dest, cons
 int nvshmemx_size_fcollect_on_stream(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nelems, void *stream);
 int nvshmemx_ptrdiff_fcollect_on_stream(nvshmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, void *stream);
 
-/* As fcollectmem, in the order of the stream; returns at once. */
+/* Enqueues on the stream what fcollectmem does. */
 int nvshmemx_fcollectmem_on_stream(nvshmem_team_t team, void *dest, const void *source, size_t nelems, void *stream);
 
-/* As and_reduce, in the order of the stream; returns at once. */
+/* Enqueues on the stream what and_reduce does. */
 int nvshmemx_uchar_and_reduce_on_stream(nvshmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce, void *stream);
 int nvshmemx_ushort_and_reduce_on_stream(nvshmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce, void *stream);
 int nvshmemx_uint_and_reduce_on_stream(nvshmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce, void *stream);
@@ -515,7 +515,7 @@ int nvshmemx_int_and_reduce_on_stream(nvshmem_team_t team, int *dest, const int 
 int nvshmemx_long_and_reduce_on_stream(nvshmem_team_t team, long *dest, const long *source, size_t nreduce, void *stream);
 int nvshmemx_longlong_and_reduce_on_stream(nvshmem_team_t team, long long *dest, const long long *source, size_t nreduce, void *stream);
 
-/* As or_reduce, in the order of the stream; returns at once. */
+/* Enqueues on the stream what or_reduce does. */
 int nvshmemx_uchar_or_reduce_on_stream(nvshmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce, void *stream);
 int nvshmemx_ushort_or_reduce_on_stream(nvshmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce, void *stream);
 int nvshmemx_uint_or_reduce_on_stream(nvshmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce, void *stream);
@@ -535,7 +535,7 @@ int nvshmemx_int_or_reduce_on_stream(nvshmem_team_t team, int *dest, const int *
 int nvshmemx_long_or_reduce_on_stream(nvshmem_team_t team, long *dest, const long *source, size_t nreduce, void *stream);
 int nvshmemx_longlong_or_reduce_on_stream(nvshmem_team_t team, long long *dest, const long long *source, size_t nreduce, void *stream);
 
-/* As xor_reduce, in the order of the stream; returns at once. */
+/* Enqueues on the stream what xor_reduce does. */
 int nvshmemx_uchar_xor_reduce_on_stream(nvshmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce, void *stream);
 int nvshmemx_ushort_xor_reduce_on_stream(nvshmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce, void *stream);
 int nvshmemx_uint_xor_reduce_on_stream(nvshmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce, void *stream);
@@ -555,7 +555,7 @@ int nvshmemx_int_xor_reduce_on_stream(nvshmem_team_t team, int *dest, const int 
 int nvshmemx_long_xor_reduce_on_stream(nvshmem_team_t team, long *dest, const long *source, size_t nreduce, void *stream);
 int nvshmemx_longlong_xor_reduce_on_stream(nvshmem_team_t team, long long *dest, const long long *source, size_t nreduce, void *stream);
 
-/* As max_reduce, in the order of the stream; returns at once. */
+/* Enqueues on the stream what max_reduce does. */
 int nvshmemx_float_max_reduce_on_stream(nvshmem_team_t team, float *dest, const float *source, size_t nreduce, void *stream);
 int nvshmemx_double_max_reduce_on_stream(nvshmem_team_t team, double *dest, const double *source, size_t nreduce, void *stream);
 int nvshmemx_char_max_reduce_on_stream(nvshmem_team_t team, char *dest, const char *source, size_t nreduce, void *stream);
@@ -579,7 +579,7 @@ int nvshmemx_uint32_max_reduce_on_stream(nvshmem_team_t team, uint32_t *dest, co
 int nvshmemx_uint64_max_reduce_on_stream(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce, void *stream);
 int nvshmemx_size_max_reduce_on_stream(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce, void *stream);
 
-/* As min_reduce, in the order of the stream; returns at once. */
+/* Enqueues on the stream what min_reduce does. */
 int nvshmemx_float_min_reduce_on_stream(nvshmem_team_t team, float *dest, const float *source, size_t nreduce, void *stream);
 int nvshmemx_double_min_reduce_on_stream(nvshmem_team_t team, double *dest, const double *source, size_t nreduce, void *stream);
 int nvshmemx_char_min_reduce_on_stream(nvshmem_team_t team, char *dest, const char *source, size_t nreduce, void *stream);
@@ -603,7 +603,7 @@ int nvshmemx_uint32_min_reduce_on_stream(nvshmem_team_t team, uint32_t *dest, co
 int nvshmemx_uint64_min_reduce_on_stream(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce, void *stream);
 int nvshmemx_size_min_reduce_on_stream(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce, void *stream);
 
-/* As sum_reduce, in the order of the stream; returns at once. */
+/* Enqueues on the stream what sum_reduce does. */
 int nvshmemx_float_sum_reduce_on_stream(nvshmem_team_t team, float *dest, const float *source, size_t nreduce, void *stream);
 int nvshmemx_double_sum_reduce_on_stream(nvshmem_team_t team, double *dest, const double *source, size_t nreduce, void *stream);
 int nvshmemx_char_sum_reduce_on_stream(nvshmem_team_t team, char *dest, const char *source, size_t nreduce, void *stream);
@@ -627,7 +627,7 @@ int nvshmemx_uint32_sum_reduce_on_stream(nvshmem_team_t team, uint32_t *dest, co
 int nvshmemx_uint64_sum_reduce_on_stream(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce, void *stream);
 int nvshmemx_size_sum_reduce_on_stream(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce, void *stream);
 
-/* As prod_reduce, in the order of the stream; returns at once. */
+/* Enqueues on the stream what prod_reduce does. */
 int nvshmemx_float_prod_reduce_on_stream(nvshmem_team_t team, float *dest, const float *source, size_t nreduce, void *stream);
 int nvshmemx_double_prod_reduce_on_stream(nvshmem_team_t team, double *dest, const double *source, size_t nreduce, void *stream);
 int nvshmemx_char_prod_reduce_on_stream(nvshmem_team_t team, char *dest, const char *source, size_t nreduce, void *stream);

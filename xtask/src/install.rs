@@ -45,7 +45,17 @@ pub fn command(arguments: &[String]) -> Result<(), String> {
 /// Builds, and puts everything under the prefix.
 pub fn install(options: &Options) -> Result<(), String> {
     let mut build = cargo();
-    build.args(["build", "--profile", &options.profile, "-p", "dushmem-capi", "-p", "dushmem-cli", "-p", "dushmem-bench"]);
+    build.args([
+        "build",
+        "--profile",
+        &options.profile,
+        "-p",
+        "dushmem-capi",
+        "-p",
+        "dushmem-cli",
+        "-p",
+        "dushmem-bench",
+    ]);
     run(build.args(["--lib", "--bins"]))?;
     let folder = if options.profile == "dev" { "debug" } else { &options.profile };
     let built = target()?.join(folder);

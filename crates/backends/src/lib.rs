@@ -13,6 +13,11 @@ pub const TRANSPORTS: &[&str] = &["shm", "loopback"];
 /// Devices that kernels run on.
 pub const DEVICES: &[&str] = &["emu"];
 
+/// The device whose streams and memory programs use on this machine.
+pub fn device() -> &'static dyn Device {
+    &emu::on_stream::Emulator
+}
+
 /// Connects this process to its job, by the first bootstrap that fits. May be called again after finalize.
 pub fn connect() -> Result<Arc<dyn Bootstrap>> {
     Ok(dushmem_boot::connect()?)
@@ -21,9 +26,4 @@ pub fn connect() -> Result<Arc<dyn Bootstrap>> {
 /// A new job whose `pes` PEs are threads of this process: one bootstrap for each, in the order of the PEs.
 pub fn threads(pes: usize) -> Result<Vec<Arc<dyn Bootstrap>>> {
     Ok(dushmem_boot::threads::job(pes)?)
-}
-
-/// The device that kernels and streams of this process belong to.
-pub fn device() -> &'static dyn Device {
-    &emu::on_stream::Emulator
 }

@@ -65,14 +65,9 @@ pub fn world() -> Option<&'static World> {
     unsafe { WORLD.load(Ordering::Acquire).as_ref() }
 }
 
-/// The world, to be kept while an operation on a stream needs it.
-pub fn shared() -> Option<Arc<World>> {
-    let world: *const World = world()?;
-    // SAFETY: the pointer is that of the `Arc` in `JOB`, which is there while the library is initialised.
-    unsafe {
-        Arc::increment_strong_count(world);
-        Some(Arc::from_raw(world))
-    }
+/// The same, for what outlives the call.
+pub fn shared_world() -> Option<Arc<World>> {
+    job().world.clone()
 }
 
 /// What the job is reached by. `None` before the first init and in the middle of one.
@@ -139,6 +134,12 @@ fn announce(world: &World) {
         return;
     }
     let settings = world.settings();
+    if crate::modules::count() > 0 {
+        eprintln!(
+            "dushmem: this program has kernels for a GPU, which this library can't drive: they end with an error \
+             if they call it; compile with dushcc to run them on the CPU"
+        );
+    }
     for warning in &settings.warnings {
         eprintln!("dushmem: {warning}");
     }
@@ -163,11 +164,12 @@ pub fn leave() -> Result<()> {
         return world.barrier_all();
     }
     RECORD.withdraw();
+    // What streams still do with the heap comes first.
+    dushmem_backends::device().detach(&world);
     // Pending operations of every context are completed, then the contexts go.
     for context in Ctx::leave_all(|_| true) {
         world.destroy_context(&context)?;
     }
-    dushmem_backends::device().detach(&world);
     let left = world.finalize();
     WORLD.store(core::ptr::null_mut(), Ordering::Release);
     *job = Job { boot: job.boot.take(), ..Job::default() };

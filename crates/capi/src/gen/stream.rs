@@ -52,6 +52,7 @@ export! {
     plain ["dushmemx_uint64_put_on_stream" "nvshmemx_uint64_put_on_stream"] (dest: *mut u64, source: *const u64, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::put::<u64>;
     plain ["dushmemx_size_put_on_stream" "nvshmemx_size_put_on_stream"] (dest: *mut u64, source: *const u64, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::put::<u64>;
     plain ["dushmemx_ptrdiff_put_on_stream" "nvshmemx_ptrdiff_put_on_stream"] (dest: *mut i64, source: *const i64, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::put::<i64>;
+    plain ["dushmemx_longdouble_put_on_stream"] (dest: *mut LongDouble, source: *const LongDouble, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::put::<LongDouble>;
     // put<N>_on_stream
     plain ["dushmemx_put8_on_stream" "nvshmemx_put8_on_stream"] (dest: *mut u8, source: *const u8, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::put::<u8>;
     plain ["dushmemx_put16_on_stream" "nvshmemx_put16_on_stream"] (dest: *mut u16, source: *const u16, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::put::<u16>;
@@ -84,6 +85,7 @@ export! {
     plain ["dushmemx_uint64_iput_on_stream" "nvshmemx_uint64_iput_on_stream"] (dest: *mut u64, source: *const u64, dst: isize, sst: isize, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::iput::<u64>;
     plain ["dushmemx_size_iput_on_stream" "nvshmemx_size_iput_on_stream"] (dest: *mut u64, source: *const u64, dst: isize, sst: isize, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::iput::<u64>;
     plain ["dushmemx_ptrdiff_iput_on_stream" "nvshmemx_ptrdiff_iput_on_stream"] (dest: *mut i64, source: *const i64, dst: isize, sst: isize, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::iput::<i64>;
+    plain ["dushmemx_longdouble_iput_on_stream"] (dest: *mut LongDouble, source: *const LongDouble, dst: isize, sst: isize, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::iput::<LongDouble>;
     // iput<N>_on_stream
     plain ["dushmemx_iput8_on_stream" "nvshmemx_iput8_on_stream"] (dest: *mut u8, source: *const u8, dst: isize, sst: isize, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::iput::<u8>;
     plain ["dushmemx_iput16_on_stream" "nvshmemx_iput16_on_stream"] (dest: *mut u16, source: *const u16, dst: isize, sst: isize, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::iput::<u16>;
@@ -114,6 +116,7 @@ export! {
     plain ["dushmemx_uint64_put_nbi_on_stream" "nvshmemx_uint64_put_nbi_on_stream"] (dest: *mut u64, source: *const u64, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::put_nbi::<u64>;
     plain ["dushmemx_size_put_nbi_on_stream" "nvshmemx_size_put_nbi_on_stream"] (dest: *mut u64, source: *const u64, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::put_nbi::<u64>;
     plain ["dushmemx_ptrdiff_put_nbi_on_stream" "nvshmemx_ptrdiff_put_nbi_on_stream"] (dest: *mut i64, source: *const i64, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::put_nbi::<i64>;
+    plain ["dushmemx_longdouble_put_nbi_on_stream"] (dest: *mut LongDouble, source: *const LongDouble, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::put_nbi::<LongDouble>;
     // put<N>_nbi_on_stream
     plain ["dushmemx_put8_nbi_on_stream" "nvshmemx_put8_nbi_on_stream"] (dest: *mut u8, source: *const u8, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::put_nbi::<u8>;
     plain ["dushmemx_put16_nbi_on_stream" "nvshmemx_put16_nbi_on_stream"] (dest: *mut u16, source: *const u16, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::put_nbi::<u16>;
@@ -170,6 +173,7 @@ export! {
     plain ["dushmemx_uint64_get_on_stream" "nvshmemx_uint64_get_on_stream"] (dest: *mut u64, source: *const u64, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::get::<u64>;
     plain ["dushmemx_size_get_on_stream" "nvshmemx_size_get_on_stream"] (dest: *mut u64, source: *const u64, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::get::<u64>;
     plain ["dushmemx_ptrdiff_get_on_stream" "nvshmemx_ptrdiff_get_on_stream"] (dest: *mut i64, source: *const i64, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::get::<i64>;
+    plain ["dushmemx_longdouble_get_on_stream"] (dest: *mut LongDouble, source: *const LongDouble, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::get::<LongDouble>;
     // <T>_iget_on_stream
     plain ["dushmemx_float_iget_on_stream" "nvshmemx_float_iget_on_stream"] (dest: *mut f32, source: *const f32, dst: isize, sst: isize, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::iget::<f32>;
     plain ["dushmemx_double_iget_on_stream" "nvshmemx_double_iget_on_stream"] (dest: *mut f64, source: *const f64, dst: isize, sst: isize, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::iget::<f64>;
@@ -194,6 +198,7 @@ export! {
     plain ["dushmemx_uint64_iget_on_stream" "nvshmemx_uint64_iget_on_stream"] (dest: *mut u64, source: *const u64, dst: isize, sst: isize, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::iget::<u64>;
     plain ["dushmemx_size_iget_on_stream" "nvshmemx_size_iget_on_stream"] (dest: *mut u64, source: *const u64, dst: isize, sst: isize, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::iget::<u64>;
     plain ["dushmemx_ptrdiff_iget_on_stream" "nvshmemx_ptrdiff_iget_on_stream"] (dest: *mut i64, source: *const i64, dst: isize, sst: isize, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::iget::<i64>;
+    plain ["dushmemx_longdouble_iget_on_stream"] (dest: *mut LongDouble, source: *const LongDouble, dst: isize, sst: isize, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::iget::<LongDouble>;
     // get<N>_on_stream
     plain ["dushmemx_get8_on_stream" "nvshmemx_get8_on_stream"] (dest: *mut u8, source: *const u8, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::get::<u8>;
     plain ["dushmemx_get16_on_stream" "nvshmemx_get16_on_stream"] (dest: *mut u16, source: *const u16, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::get::<u16>;
@@ -232,6 +237,7 @@ export! {
     plain ["dushmemx_uint64_get_nbi_on_stream" "nvshmemx_uint64_get_nbi_on_stream"] (dest: *mut u64, source: *const u64, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::get_nbi::<u64>;
     plain ["dushmemx_size_get_nbi_on_stream" "nvshmemx_size_get_nbi_on_stream"] (dest: *mut u64, source: *const u64, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::get_nbi::<u64>;
     plain ["dushmemx_ptrdiff_get_nbi_on_stream" "nvshmemx_ptrdiff_get_nbi_on_stream"] (dest: *mut i64, source: *const i64, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::get_nbi::<i64>;
+    plain ["dushmemx_longdouble_get_nbi_on_stream"] (dest: *mut LongDouble, source: *const LongDouble, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::get_nbi::<LongDouble>;
     // get<N>_nbi_on_stream
     plain ["dushmemx_get8_nbi_on_stream" "nvshmemx_get8_nbi_on_stream"] (dest: *mut u8, source: *const u8, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::get_nbi::<u8>;
     plain ["dushmemx_get16_nbi_on_stream" "nvshmemx_get16_nbi_on_stream"] (dest: *mut u16, source: *const u16, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::get_nbi::<u16>;
@@ -264,6 +270,7 @@ export! {
     plain ["dushmemx_uint64_put_signal_on_stream" "nvshmemx_uint64_put_signal_on_stream"] (dest: *mut u64, source: *const u64, nelems: usize, sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32, stream: *mut c_void) -> () => stream::put_signal::<u64>;
     plain ["dushmemx_size_put_signal_on_stream" "nvshmemx_size_put_signal_on_stream"] (dest: *mut u64, source: *const u64, nelems: usize, sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32, stream: *mut c_void) -> () => stream::put_signal::<u64>;
     plain ["dushmemx_ptrdiff_put_signal_on_stream" "nvshmemx_ptrdiff_put_signal_on_stream"] (dest: *mut i64, source: *const i64, nelems: usize, sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32, stream: *mut c_void) -> () => stream::put_signal::<i64>;
+    plain ["dushmemx_longdouble_put_signal_on_stream"] (dest: *mut LongDouble, source: *const LongDouble, nelems: usize, sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32, stream: *mut c_void) -> () => stream::put_signal::<LongDouble>;
     // put<N>_signal_on_stream
     plain ["dushmemx_put8_signal_on_stream" "nvshmemx_put8_signal_on_stream"] (dest: *mut u8, source: *const u8, nelems: usize, sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32, stream: *mut c_void) -> () => stream::put_signal::<u8>;
     plain ["dushmemx_put16_signal_on_stream" "nvshmemx_put16_signal_on_stream"] (dest: *mut u16, source: *const u16, nelems: usize, sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32, stream: *mut c_void) -> () => stream::put_signal::<u16>;
@@ -296,6 +303,7 @@ export! {
     plain ["dushmemx_uint64_put_signal_nbi_on_stream" "nvshmemx_uint64_put_signal_nbi_on_stream"] (dest: *mut u64, source: *const u64, nelems: usize, sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32, stream: *mut c_void) -> () => stream::put_signal_nbi::<u64>;
     plain ["dushmemx_size_put_signal_nbi_on_stream" "nvshmemx_size_put_signal_nbi_on_stream"] (dest: *mut u64, source: *const u64, nelems: usize, sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32, stream: *mut c_void) -> () => stream::put_signal_nbi::<u64>;
     plain ["dushmemx_ptrdiff_put_signal_nbi_on_stream" "nvshmemx_ptrdiff_put_signal_nbi_on_stream"] (dest: *mut i64, source: *const i64, nelems: usize, sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32, stream: *mut c_void) -> () => stream::put_signal_nbi::<i64>;
+    plain ["dushmemx_longdouble_put_signal_nbi_on_stream"] (dest: *mut LongDouble, source: *const LongDouble, nelems: usize, sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32, stream: *mut c_void) -> () => stream::put_signal_nbi::<LongDouble>;
     // put<N>_signal_nbi_on_stream
     plain ["dushmemx_put8_signal_nbi_on_stream" "nvshmemx_put8_signal_nbi_on_stream"] (dest: *mut u8, source: *const u8, nelems: usize, sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32, stream: *mut c_void) -> () => stream::put_signal_nbi::<u8>;
     plain ["dushmemx_put16_signal_nbi_on_stream" "nvshmemx_put16_signal_nbi_on_stream"] (dest: *mut u16, source: *const u16, nelems: usize, sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32, stream: *mut c_void) -> () => stream::put_signal_nbi::<u16>;
@@ -307,22 +315,22 @@ export! {
     // signal_op_on_stream
     plain ["dushmemx_signal_op_on_stream" "nvshmemx_signal_op_on_stream"] (sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32, stream: *mut c_void) -> () => stream::signal_op;
     // <T>_wait_until_on_stream
-    plain ["dushmemx_int_wait_until_on_stream" "nvshmemx_int_wait_until_on_stream"] (ivar: *mut i32, cmp: i32, cmp_value: i32, stream: *mut c_void) -> () => stream::wait_until::<i32>;
-    plain ["dushmemx_long_wait_until_on_stream" "nvshmemx_long_wait_until_on_stream"] (ivar: *mut i64, cmp: i32, cmp_value: i64, stream: *mut c_void) -> () => stream::wait_until::<i64>;
-    plain ["dushmemx_longlong_wait_until_on_stream" "nvshmemx_longlong_wait_until_on_stream"] (ivar: *mut i64, cmp: i32, cmp_value: i64, stream: *mut c_void) -> () => stream::wait_until::<i64>;
-    plain ["dushmemx_uint_wait_until_on_stream" "nvshmemx_uint_wait_until_on_stream"] (ivar: *mut u32, cmp: i32, cmp_value: u32, stream: *mut c_void) -> () => stream::wait_until::<u32>;
-    plain ["dushmemx_ulong_wait_until_on_stream" "nvshmemx_ulong_wait_until_on_stream"] (ivar: *mut u64, cmp: i32, cmp_value: u64, stream: *mut c_void) -> () => stream::wait_until::<u64>;
-    plain ["dushmemx_ulonglong_wait_until_on_stream" "nvshmemx_ulonglong_wait_until_on_stream"] (ivar: *mut u64, cmp: i32, cmp_value: u64, stream: *mut c_void) -> () => stream::wait_until::<u64>;
-    plain ["dushmemx_int32_wait_until_on_stream" "nvshmemx_int32_wait_until_on_stream"] (ivar: *mut i32, cmp: i32, cmp_value: i32, stream: *mut c_void) -> () => stream::wait_until::<i32>;
-    plain ["dushmemx_int64_wait_until_on_stream" "nvshmemx_int64_wait_until_on_stream"] (ivar: *mut i64, cmp: i32, cmp_value: i64, stream: *mut c_void) -> () => stream::wait_until::<i64>;
-    plain ["dushmemx_uint32_wait_until_on_stream" "nvshmemx_uint32_wait_until_on_stream"] (ivar: *mut u32, cmp: i32, cmp_value: u32, stream: *mut c_void) -> () => stream::wait_until::<u32>;
-    plain ["dushmemx_uint64_wait_until_on_stream" "nvshmemx_uint64_wait_until_on_stream"] (ivar: *mut u64, cmp: i32, cmp_value: u64, stream: *mut c_void) -> () => stream::wait_until::<u64>;
-    plain ["dushmemx_size_wait_until_on_stream" "nvshmemx_size_wait_until_on_stream"] (ivar: *mut u64, cmp: i32, cmp_value: u64, stream: *mut c_void) -> () => stream::wait_until::<u64>;
-    plain ["dushmemx_ptrdiff_wait_until_on_stream" "nvshmemx_ptrdiff_wait_until_on_stream"] (ivar: *mut i64, cmp: i32, cmp_value: i64, stream: *mut c_void) -> () => stream::wait_until::<i64>;
-    plain ["dushmemx_short_wait_until_on_stream" "nvshmemx_short_wait_until_on_stream"] (ivar: *mut i16, cmp: i32, cmp_value: i16, stream: *mut c_void) -> () => stream::wait_until::<i16>;
-    plain ["dushmemx_ushort_wait_until_on_stream" "nvshmemx_ushort_wait_until_on_stream"] (ivar: *mut u16, cmp: i32, cmp_value: u16, stream: *mut c_void) -> () => stream::wait_until::<u16>;
+    plain ["dushmemx_int_wait_until_on_stream" "nvshmemx_int_wait_until_on_stream"] (ivar: *mut i32, cmp: i32, cmp_value: i32, stream: *mut c_void) -> () => stream::until::<i32>;
+    plain ["dushmemx_long_wait_until_on_stream" "nvshmemx_long_wait_until_on_stream"] (ivar: *mut i64, cmp: i32, cmp_value: i64, stream: *mut c_void) -> () => stream::until::<i64>;
+    plain ["dushmemx_longlong_wait_until_on_stream" "nvshmemx_longlong_wait_until_on_stream"] (ivar: *mut i64, cmp: i32, cmp_value: i64, stream: *mut c_void) -> () => stream::until::<i64>;
+    plain ["dushmemx_uint_wait_until_on_stream" "nvshmemx_uint_wait_until_on_stream"] (ivar: *mut u32, cmp: i32, cmp_value: u32, stream: *mut c_void) -> () => stream::until::<u32>;
+    plain ["dushmemx_ulong_wait_until_on_stream" "nvshmemx_ulong_wait_until_on_stream"] (ivar: *mut u64, cmp: i32, cmp_value: u64, stream: *mut c_void) -> () => stream::until::<u64>;
+    plain ["dushmemx_ulonglong_wait_until_on_stream" "nvshmemx_ulonglong_wait_until_on_stream"] (ivar: *mut u64, cmp: i32, cmp_value: u64, stream: *mut c_void) -> () => stream::until::<u64>;
+    plain ["dushmemx_int32_wait_until_on_stream" "nvshmemx_int32_wait_until_on_stream"] (ivar: *mut i32, cmp: i32, cmp_value: i32, stream: *mut c_void) -> () => stream::until::<i32>;
+    plain ["dushmemx_int64_wait_until_on_stream" "nvshmemx_int64_wait_until_on_stream"] (ivar: *mut i64, cmp: i32, cmp_value: i64, stream: *mut c_void) -> () => stream::until::<i64>;
+    plain ["dushmemx_uint32_wait_until_on_stream" "nvshmemx_uint32_wait_until_on_stream"] (ivar: *mut u32, cmp: i32, cmp_value: u32, stream: *mut c_void) -> () => stream::until::<u32>;
+    plain ["dushmemx_uint64_wait_until_on_stream" "nvshmemx_uint64_wait_until_on_stream"] (ivar: *mut u64, cmp: i32, cmp_value: u64, stream: *mut c_void) -> () => stream::until::<u64>;
+    plain ["dushmemx_size_wait_until_on_stream" "nvshmemx_size_wait_until_on_stream"] (ivar: *mut u64, cmp: i32, cmp_value: u64, stream: *mut c_void) -> () => stream::until::<u64>;
+    plain ["dushmemx_ptrdiff_wait_until_on_stream" "nvshmemx_ptrdiff_wait_until_on_stream"] (ivar: *mut i64, cmp: i32, cmp_value: i64, stream: *mut c_void) -> () => stream::until::<i64>;
+    plain ["dushmemx_short_wait_until_on_stream" "nvshmemx_short_wait_until_on_stream"] (ivar: *mut i16, cmp: i32, cmp_value: i16, stream: *mut c_void) -> () => stream::until::<i16>;
+    plain ["dushmemx_ushort_wait_until_on_stream" "nvshmemx_ushort_wait_until_on_stream"] (ivar: *mut u16, cmp: i32, cmp_value: u16, stream: *mut c_void) -> () => stream::until::<u16>;
     // signal_wait_until_on_stream
-    plain ["dushmemx_signal_wait_until_on_stream" "nvshmemx_signal_wait_until_on_stream"] (sig_addr: *mut u64, cmp: i32, cmp_value: u64, stream: *mut c_void) -> () => stream::signal_wait_until;
+    plain ["dushmemx_signal_wait_until_on_stream" "nvshmemx_signal_wait_until_on_stream"] (sig_addr: *mut u64, cmp: i32, cmp_value: u64, stream: *mut c_void) -> () => stream::signal_until;
     // quiet_on_stream
     plain ["dushmemx_quiet_on_stream" "nvshmemx_quiet_on_stream"] (stream: *mut c_void) -> () => stream::quiet;
     // barrier_on_stream
@@ -357,6 +365,7 @@ export! {
     plain ["dushmemx_uint64_alltoall_on_stream" "nvshmemx_uint64_alltoall_on_stream"] (team: i32, dest: *mut u64, source: *const u64, nelems: usize, stream: *mut c_void) -> i32 => stream::alltoall::<u64>;
     plain ["dushmemx_size_alltoall_on_stream" "nvshmemx_size_alltoall_on_stream"] (team: i32, dest: *mut u64, source: *const u64, nelems: usize, stream: *mut c_void) -> i32 => stream::alltoall::<u64>;
     plain ["dushmemx_ptrdiff_alltoall_on_stream" "nvshmemx_ptrdiff_alltoall_on_stream"] (team: i32, dest: *mut i64, source: *const i64, nelems: usize, stream: *mut c_void) -> i32 => stream::alltoall::<i64>;
+    plain ["dushmemx_longdouble_alltoall_on_stream"] (team: i32, dest: *mut LongDouble, source: *const LongDouble, nelems: usize, stream: *mut c_void) -> i32 => stream::alltoall::<LongDouble>;
     // alltoallmem_on_stream
     plain ["dushmemx_alltoallmem_on_stream" "nvshmemx_alltoallmem_on_stream"] (team: i32, dest: *mut u8, source: *const u8, nelems: usize, stream: *mut c_void) -> i32 => stream::alltoall::<u8>;
     // <T>_broadcast_on_stream
@@ -383,6 +392,7 @@ export! {
     plain ["dushmemx_uint64_broadcast_on_stream" "nvshmemx_uint64_broadcast_on_stream"] (team: i32, dest: *mut u64, source: *const u64, nelems: usize, pe_root: i32, stream: *mut c_void) -> i32 => stream::broadcast::<u64>;
     plain ["dushmemx_size_broadcast_on_stream" "nvshmemx_size_broadcast_on_stream"] (team: i32, dest: *mut u64, source: *const u64, nelems: usize, pe_root: i32, stream: *mut c_void) -> i32 => stream::broadcast::<u64>;
     plain ["dushmemx_ptrdiff_broadcast_on_stream" "nvshmemx_ptrdiff_broadcast_on_stream"] (team: i32, dest: *mut i64, source: *const i64, nelems: usize, pe_root: i32, stream: *mut c_void) -> i32 => stream::broadcast::<i64>;
+    plain ["dushmemx_longdouble_broadcast_on_stream"] (team: i32, dest: *mut LongDouble, source: *const LongDouble, nelems: usize, pe_root: i32, stream: *mut c_void) -> i32 => stream::broadcast::<LongDouble>;
     // broadcastmem_on_stream
     plain ["dushmemx_broadcastmem_on_stream" "nvshmemx_broadcastmem_on_stream"] (team: i32, dest: *mut u8, source: *const u8, nelems: usize, pe_root: i32, stream: *mut c_void) -> i32 => stream::broadcast::<u8>;
     // <T>_fcollect_on_stream
@@ -409,6 +419,7 @@ export! {
     plain ["dushmemx_uint64_fcollect_on_stream" "nvshmemx_uint64_fcollect_on_stream"] (team: i32, dest: *mut u64, source: *const u64, nelems: usize, stream: *mut c_void) -> i32 => stream::fcollect::<u64>;
     plain ["dushmemx_size_fcollect_on_stream" "nvshmemx_size_fcollect_on_stream"] (team: i32, dest: *mut u64, source: *const u64, nelems: usize, stream: *mut c_void) -> i32 => stream::fcollect::<u64>;
     plain ["dushmemx_ptrdiff_fcollect_on_stream" "nvshmemx_ptrdiff_fcollect_on_stream"] (team: i32, dest: *mut i64, source: *const i64, nelems: usize, stream: *mut c_void) -> i32 => stream::fcollect::<i64>;
+    plain ["dushmemx_longdouble_fcollect_on_stream"] (team: i32, dest: *mut LongDouble, source: *const LongDouble, nelems: usize, stream: *mut c_void) -> i32 => stream::fcollect::<LongDouble>;
     // fcollectmem_on_stream
     plain ["dushmemx_fcollectmem_on_stream" "nvshmemx_fcollectmem_on_stream"] (team: i32, dest: *mut u8, source: *const u8, nelems: usize, stream: *mut c_void) -> i32 => stream::fcollect::<u8>;
     // <T>_and_reduce_on_stream
@@ -572,4 +583,9 @@ export! {
     plain ["dushmemx_longdouble_prod_reduce_on_stream"] (team: i32, dest: *mut LongDouble, source: *const LongDouble, nreduce: usize, stream: *mut c_void) -> i32 => stream::prod_reduce::<LongDouble>;
     plain ["dushmemx_complexd_prod_reduce_on_stream"] (team: i32, dest: *mut ComplexD, source: *const ComplexD, nreduce: usize, stream: *mut c_void) -> i32 => stream::prod_reduce::<ComplexD>;
     plain ["dushmemx_complexf_prod_reduce_on_stream"] (team: i32, dest: *mut ComplexF, source: *const ComplexF, nreduce: usize, stream: *mut c_void) -> i32 => stream::prod_reduce::<ComplexF>;
+}
+
+crate::export::export_c! {
+    "dushmemx_longdouble_p_on_stream" = longdouble_dushmemx_longdouble_p_on_stream;
+    "dushmemx_longdouble_g_on_stream" = longdouble_dushmemx_longdouble_g_on_stream;
 }
