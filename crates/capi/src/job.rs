@@ -65,6 +65,11 @@ pub fn world() -> Option<&'static World> {
     unsafe { WORLD.load(Ordering::Acquire).as_ref() }
 }
 
+/// The same, for what outlives the call.
+pub fn shared_world() -> Option<Arc<World>> {
+    job().world.clone()
+}
+
 /// What the job is reached by. `None` before the first init and in the middle of one.
 pub fn boot() -> Option<Arc<dyn Bootstrap>> {
     let job = JOB.try_lock().ok()?;
@@ -111,6 +116,7 @@ pub fn enter(name: Name, requested: i32) -> Result<i32> {
         let settings = Settings::read(family.variables(), &variable)?;
         let options = InitOptions { static_data: family == Family::Shmem, thread_pe: false };
         let world = World::init(boot, &settings, options)?;
+        dushmem_backends::device().attach(&world, world.n_pes() as usize)?;
         announce(&world);
         WORLD.store(Arc::as_ptr(&world).cast_mut(), Ordering::Release);
         if inline_forms_allowed() {
@@ -128,6 +134,12 @@ fn announce(world: &World) {
         return;
     }
     let settings = world.settings();
+    if crate::modules::count() > 0 {
+        eprintln!(
+            "dushmem: this program has kernels for a GPU, which this library can't drive: they end with an error \
+             if they call it; compile with dushcc to run them on the CPU"
+        );
+    }
     for warning in &settings.warnings {
         eprintln!("dushmem: {warning}");
     }
@@ -152,6 +164,8 @@ pub fn leave() -> Result<()> {
         return world.barrier_all();
     }
     RECORD.withdraw();
+    // What streams still do with the heap comes first.
+    dushmem_backends::device().detach(&world);
     // Pending operations of every context are completed, then the contexts go.
     for context in Ctx::leave_all(|_| true) {
         world.destroy_context(&context)?;

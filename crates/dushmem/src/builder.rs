@@ -89,7 +89,7 @@ impl Builder {
 
     /// Joins the job of `boot`. A PE that has a `place` is a process, others are threads.
     pub(crate) fn join(&self, boot: Arc<dyn Bootstrap>, place: Option<Place>) -> Result<World> {
-        let (pe, _) = boot.place();
+        let (pe, pes) = boot.place();
         let fail = |cause| Error::Call { pe, call: "init", cause };
         if !(8..=2048).contains(&self.settings.team_slots) {
             let why = "there are 8 to 2048";
@@ -102,6 +102,7 @@ impl Builder {
             }
         }
         let options = InitOptions { static_data: false, thread_pe: place.is_none() };
+        backends::emu::device::set_local_pes(pes);
         let core = Core::init(boot, &self.settings, options).map_err(fail)?;
         Ok(World::new(Engine::new(core, place)))
     }

@@ -69,6 +69,23 @@ impl<T: Scalar> Sym<T> {
         self.len == 0
     }
 
+    /// The array of `len` elements that begins at element `from`.
+    #[track_caller]
+    pub fn slice(self, from: usize, len: usize) -> Sym<T> {
+        assert!(from + len <= self.len);
+        Sym { base: self.base.wrapping_add(from), len }
+    }
+
+    /// Memory that is not symmetric, to be refused.
+    pub fn foreign(base: *mut T, len: usize) -> Sym<T> {
+        Sym { base, len }
+    }
+
+    /// The same bytes.
+    pub fn as_bytes(self) -> Sym<u8> {
+        Sym { base: self.base.cast(), len: self.len * size_of::<T>() }
+    }
+
     /// The own copy of element `i`.
     #[track_caller]
     pub fn read(self, i: usize) -> T {
