@@ -28,7 +28,8 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     let library = match arguments {
         [] => {
             let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-            let built = Command::new(cargo).args(["build", "--quiet", "--release", "-p", "dushmem-capi"]).status();
+            let built =
+                Command::new(cargo).args(["build", "--quiet", "--release", "-p", "dushmem-capi"]).status();
             if !built.is_ok_and(|status| status.success()) {
                 return Err("cannot build dushmem-capi".into());
             }
@@ -46,10 +47,17 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         println!("{family:8} {:5} names, {:4} extensions", count(&plain), count(&extension));
     }
     let size = std::fs::metadata(&library).map_err(|error| error.to_string())?.len();
-    println!("{} names, {} of them of the table, {} missing", found.len(), wanted.len() - missing.len(), missing.len());
+    println!(
+        "{} names, {} of them of the table, {} missing",
+        found.len(),
+        wanted.len() - missing.len(),
+        missing.len()
+    );
     println!("{}: {} kB", library.display(), size / 1000);
     match missing.as_slice() {
         [] => Ok(()),
-        names => Err(format!("not exported: {}", names.iter().map(|s| s.as_str()).collect::<Vec<_>>().join(" "))),
+        names => {
+            Err(format!("not exported: {}", names.iter().map(|s| s.as_str()).collect::<Vec<_>>().join(" ")))
+        }
     }
 }
