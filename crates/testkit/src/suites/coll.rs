@@ -210,7 +210,7 @@ fn disagree(pe: &Pe, what: &str, result: Result<()>, words: &[&str]) {
         return;
     }
     match result {
-        Err(Error::Disagreement(text)) => {
+        Err(Error::Disagreement { text, .. }) => {
             assert!(words.iter().all(|word| text.contains(word)), "{what}: {text}");
         }
         other => panic!("{what}: PE {} got {other:?}", pe.me),

@@ -192,7 +192,7 @@ pub fn bad_frees(pe: &Pe) {
 #[track_caller]
 fn told<T: std::fmt::Debug>(pe: &Pe, what: &str, result: Result<T>, words: &[&str]) {
     match result {
-        Err(Error::Disagreement(text)) => {
+        Err(Error::Disagreement { text, .. }) => {
             assert!(words.iter().all(|word| text.contains(word)), "{what}: {text}");
         }
         other => panic!("{what}: PE {} got {other:?}", pe.me),

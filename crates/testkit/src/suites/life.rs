@@ -159,7 +159,7 @@ pub fn unequal_settings(boot: &Arc<dyn Bootstrap>, settings: &Settings, options:
         World::init(Arc::clone(boot), &settings, options).map(|world| world.finalize())
     };
     let told = |what: &str, result: Result<Result<()>>| match result {
-        Err(Error::Disagreement(text)) => {
+        Err(Error::Disagreement { text, .. }) => {
             assert!(n > 1 && text.contains(what) && text.contains("start all PEs alike"), "{text}")
         }
         other => assert!(n == 1 && other.is_ok(), "{what}: {other:?}"),

@@ -259,7 +259,7 @@ pub fn mismatches(pe: &Pe) {
         let other_type = pe.reduce(&world, dest, source, n, &reducer(ReduceOp::Max, last));
         let other_len = pe.reduce(&world, dest, source, n + usize::from(last), &reducer(ReduceOp::Max, true));
         for result in [other_op, other_type, other_len] {
-            let told = matches!(result, Err(Error::Disagreement(_)));
+            let told = matches!(result, Err(Error::Disagreement { .. }));
             assert_eq!(told, pe.n > 1, "{result:?}");
         }
     }
