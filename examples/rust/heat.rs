@@ -14,7 +14,7 @@ fn main() -> Result<()> {
         None => Ok(default),
     };
     let path = words.first().ok_or_else(|| Error::other("usage: heat FILE.png [SIZE [STEPS]]"))?;
-    let (size, steps) = (number(1, 200)?.max(3), number(2, 1000)?);
+    let (size, steps) = (number(1, 200)?.max(3), number(2, 400)?);
     dushmem::with_world(|world| heat(world, path, size, steps))
 }
 

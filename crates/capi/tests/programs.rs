@@ -53,7 +53,7 @@ fn mistakes_are_named() {
         ("stride", "shmem_int_iput: dst = 0:", 1),
         ("misaligned", "shmem_long_atomic_inc: dest = 0x", 1),
         ("team", "shmem_int_sum_reduce: team = 77:", 1),
-        ("twice-finalized", "shmem_finalize: not initialised", 1),
+        ("twice-finalized", "shmem_finalize: not initialised", 101),
         ("full", "shmem_malloc: the symmetric heap of 4194304 bytes has no room for 4294967296 bytes", 42),
         ("exit", "", 7),
     ];
@@ -75,10 +75,7 @@ fn a_tool_in_front_sees_inlined_calls() {
     let program = common::program(&folder, "gcc", &["-std=c11", "-O2"], "counted");
     let tool = folder.join("tool.so");
     common::succeed(
-        Command::new("gcc")
-            .args(["-shared", "-fPIC", "-o"])
-            .arg(&tool)
-            .arg(common::source("tool.c")),
+        Command::new("gcc").args(["-shared", "-fPIC", "-o"]).arg(&tool).arg(common::source("tool.c")),
     );
     let plain = common::succeed(&mut common::alone(&program));
     assert_eq!(String::from_utf8_lossy(&plain.stdout), "5\n");

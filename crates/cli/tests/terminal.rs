@@ -3,34 +3,45 @@ mod common;
 use common::{Folder, pe};
 use dushmem_testkit::job::{Job, until};
 use dushmem_testkit::tools;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
 
-/// Runs dushrun in a terminal; types `text` when the file `up` of the folder exists.
-fn typed(name: &str, words: &str, text: &[u8]) -> (Option<i32>, String) {
+/// Runs dushrun in a terminal; types `text` when the file `up` of the folder exists and the terminal shows
+/// `shown`.
+fn typed(name: &str, words: &str, shown: &str, text: &[u8]) -> (Option<i32>, String) {
     let folder = Folder::new(name);
     let words = words.replace("UP", &folder.file("up")).replace("PE", &pe());
     let line = format!("{} {words}", tools::program("dushrun").display());
     let mut script = Command::new("script");
     script.args(["-qec", &line, "/dev/null"]).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = script.spawn().unwrap();
-    until("the PEs are ready", || folder.count("up") == 1);
     let mut keys = child.stdin.take().unwrap();
+    let mut screen = child.stdout.take().unwrap();
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let reader = std::thread::spawn({
+        let seen = Arc::clone(&seen);
+        move || {
+            let mut bytes = [0; 1000];
+            while let Ok(count @ 1..) = screen.read(&mut bytes) {
+                seen.lock().unwrap().extend_from_slice(&bytes[..count]);
+            }
+        }
+    });
+    let text_seen = || String::from_utf8_lossy(&seen.lock().unwrap()).into_owned();
+    until("the PEs are ready", || folder.count("up") == 1 && text_seen().contains(shown));
     keys.write_all(text).unwrap();
     keys.flush().unwrap();
     // The end of the input would be typed as well: it stays open until dushrun has ended.
-    let output = std::thread::scope(|scope| {
-        let wait = scope.spawn(|| child.wait_with_output().unwrap());
-        let output = wait.join().unwrap();
-        drop(keys);
-        output
-    });
-    (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+    let status = child.wait().unwrap();
+    drop(keys);
+    reader.join().unwrap();
+    (status.code(), text_seen())
 }
 
 #[test]
 fn the_interrupt_key_ends_the_job_with_one_line() {
-    let (code, text) = typed("key", "-n 3 PE join barrier touch=UP hold", b"\x03");
+    let (code, text) = typed("key", "-n 3 PE join barrier touch=UP hold", "", b"\x03");
     assert_eq!(code, Some(130), "{text}");
     let lines: Vec<&str> = text.lines().filter(|line| line.contains("dushrun")).collect();
     assert!(lines.len() == 1 && lines[0].contains("the job was ended by SIGINT"), "{text}");
@@ -38,18 +49,18 @@ fn the_interrupt_key_ends_the_job_with_one_line() {
 
 #[test]
 fn a_question_appears_before_its_answer() {
-    let (code, text) = typed("ask", "-n 2 PE 0:part=name? touch=UP 0:cat", b"someone\n\x04");
+    // `typed` waits for the question.
+    let (code, text) = typed("ask", "-n 2 PE 0:part=name? touch=UP 0:cat", "name?", b"someone\n\x04");
     assert_eq!(code, Some(0), "{text}");
-    let (question, answer) = (text.find("name?"), text.find("someone"));
-    assert!(question.is_some() && question < answer, "{text}");
+    assert!(text.contains("someone"), "{text}");
 }
 
 #[test]
 fn pes_of_a_job_in_a_terminal_write_to_pipes() {
-    let (code, text) = typed("pipes", "-n 2 -- sh -c 'test -t 1 || echo pipe; touch UP'", b"");
+    let (code, text) = typed("pipes", "-n 2 -- sh -c 'test -t 1 || echo pipe; touch UP'", "", b"");
     assert!(code == Some(0) && text.matches("pipe").count() == 2, "{text}");
     // One PE has the terminal itself.
-    let (code, text) = typed("direct", "-n 1 -- sh -c 'test -t 1 && echo terminal; touch UP'", b"");
+    let (code, text) = typed("direct", "-n 1 -- sh -c 'test -t 1 && echo terminal; touch UP'", "", b"");
     assert!(code == Some(0) && text.contains("terminal"), "{text}");
 }
 

@@ -8,7 +8,7 @@ use bytemuck::Pod;
 /// while it is read; that is why every combination of bytes has to be a value.
 ///
 /// ```
-/// use dushmem::bytemuck::{self, Pod, Zeroable};
+/// use bytemuck::{Pod, Zeroable}; // as a dependency of the program's own
 ///
 /// #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 /// #[repr(C)]

@@ -4,6 +4,7 @@
 mod amo;
 mod collective;
 mod context;
+pub mod inlined;
 mod lock;
 mod memory;
 mod ordering;
@@ -14,4 +15,3 @@ mod signal;
 mod stream;
 mod team;
 mod thread;
-pub mod inlined;

@@ -313,6 +313,33 @@ static void check_queries(void) {
     CHECK(shmem_malloc_with_hints(8, SHMEM_MALLOC_SIGNAL_REMOTE | 1024) != NULL);
 }
 
+/* Operations on the default stream, in order. Reading a value waits for the stream. */
+#define STREAM(F, NAME, T) \
+    { \
+        T *dest = (T *)heap, source[4] = {(T)1, (T)2, (T)3, (T)4}; \
+        *word = 0; \
+        memset(heap, 0, 256); \
+        F##x_##NAME##_put_on_stream(dest, source, 4, 0, NULL); \
+        F##x_##NAME##_p_on_stream(dest, (T)9, 0, NULL); \
+        F##x_barrier_all_on_stream(NULL); \
+        F##x_##NAME##_put_signal_on_stream(dest + 4, dest, 4, word, 5, SHMEM_SIGNAL_SET, 0, NULL); \
+        F##x_signal_wait_until_on_stream(word, SHMEM_CMP_EQ, 5, NULL); \
+        F##x_##NAME##_iput_on_stream(dest + 8, dest, 2, 1, 2, 0, NULL); \
+        F##x_quiet_on_stream(NULL); \
+        CHECK(F##x_##NAME##_broadcast_on_stream(0, dest + 16, dest + 4, 2, 0, NULL) == 0); \
+        CHECK(F##x_##NAME##_sum_reduce_on_stream(0, dest + 20, dest + 4, 2, NULL) == 0); \
+        CHECK(F##x_barrier_on_stream(77, NULL) != 0 && F##x_team_sync_on_stream(0, NULL) == 0); \
+        CHECK(F##x_##NAME##_g_on_stream(dest + 10, 0, NULL) == (T)2); \
+        CHECK(dest[0] == (T)9 && dest[7] == (T)4 && dest[16] == (T)9 && dest[21] == (T)2 && *word == 5); \
+    }
+
+static void check_streams(void) {
+    STREAM(nvshmem, int, int)
+    STREAM(nvshmem, double, double)
+    STREAM(dushmem, char, char)
+    STREAM(dushmem, uint64, uint64_t)
+}
+
 int main(void) {
     int initialised = -1, level = -1;
     shmem_query_initialized(&initialised);
@@ -327,6 +354,7 @@ int main(void) {
     check_shmem();
     check_nbi();
     check_queries();
+    check_streams();
     dushmem_barrier_all();
     nvshmem_sync_all();
     nvshmemx_signal_op(word, 17, NVSHMEM_SIGNAL_SET, 0);

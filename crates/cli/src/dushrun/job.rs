@@ -351,7 +351,8 @@ impl Job<'_> {
                 let line = format!("dushrun: the job was ended by {}", signal::name(number));
                 self.end(128 + number, Some(&line));
             }
-            Ended::Signal { number: sig::SIGPIPE, .. } if self.output.broken() => {
+            // Whoever read the output has seen enough.
+            Ended::Signal { number: sig::SIGPIPE, .. } if self.output.broken() || self.plan.pes[pe].direct => {
                 self.end(128 + sig::SIGPIPE, None);
             }
             Ended::Signal { number, core } => {

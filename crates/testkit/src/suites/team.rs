@@ -113,7 +113,7 @@ pub fn refusals(pe: &Pe) {
         // Different arguments: found on all.
         let size = if pe.me == n as usize - 1 { 1 } else { 2 };
         let error = pe.split_strided(&world, 0, 1, size).unwrap_err();
-        assert!(matches!(error, Error::Disagreement(_)), "{error}");
+        assert!(matches!(error, Error::Disagreement { .. }), "{error}");
         // Bad arguments on one PE only: an error on all.
         let size = if pe.me == 0 { -1 } else { 1 };
         assert!(pe.split_strided(&world, 0, 1, size).is_err());
