@@ -135,7 +135,7 @@ fn launches_of_every_kind_meet_the_real_headers() {
         output(compile.arg(root().join("xtask/tests/sources/launches.cu")).arg("-o").arg(&program));
         assert_eq!(
             output(&mut Command::new(&program)),
-            "add 95\nzeros 1 1 7\nsum 2016\n",
+            "add 275\nzeros 1 1 7\nsum 2016\n",
             "{compiler} {standard}"
         );
     }
