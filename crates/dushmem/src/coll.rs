@@ -133,7 +133,12 @@ macro_rules! collectives {
         /// ready to be written to when the first one calls.
         impl $target {
             /// Copies `source` of PE `root` to `dest` of every PE. In place is fine.
-            pub fn broadcast<T: Data>(&self, dest: &SymSlice<T>, source: &SymSlice<T>, root: usize) -> Result<()> {
+            pub fn broadcast<T: Data>(
+                &self,
+                dest: &SymSlice<T>,
+                source: &SymSlice<T>,
+                root: usize,
+            ) -> Result<()> {
                 self.group().broadcast(dest, source, root)
             }
 

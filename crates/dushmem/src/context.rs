@@ -118,12 +118,25 @@ impl Context {
 
     /// As [`Context::get`], to own symmetric memory.
     pub fn get_into<T: Data>(&self, dest: &SymSlice<T>, source: &SymSlice<T>, pe: usize) -> Result<()> {
-        same_length(self.engine.me(), "get_into", "dest", dest.len(), source.len(), ", as many as source has")?;
+        same_length(
+            self.engine.me(),
+            "get_into",
+            "dest",
+            dest.len(),
+            source.len(),
+            ", as many as source has",
+        )?;
         self.get_bytes("get_into", dest.as_ptr(), source, pe)
     }
 
     #[inline]
-    fn get_bytes<T: Data>(&self, call: &'static str, to: *mut T, source: &SymSlice<T>, pe: usize) -> Result<()> {
+    fn get_bytes<T: Data>(
+        &self,
+        call: &'static str,
+        to: *mut T,
+        source: &SymSlice<T>,
+        pe: usize,
+    ) -> Result<()> {
         // SAFETY: the callers' destinations are as long as `source` and valid until return.
         let done = unsafe {
             let (from, bytes) = (source.as_ptr().cast(), size_of_val(source));
@@ -199,7 +212,14 @@ impl Context {
     }
 
     /// `n` elements `step` apart must lie in `len` elements.
-    fn check_steps(&self, call: &'static str, arg: &'static str, len: usize, step: usize, n: usize) -> Result<()> {
+    fn check_steps(
+        &self,
+        call: &'static str,
+        arg: &'static str,
+        len: usize,
+        step: usize,
+        n: usize,
+    ) -> Result<()> {
         let wanted = match n.checked_sub(1) {
             None => 0,
             Some(last) => last.checked_mul(step).and_then(|at| at.checked_add(1)).unwrap_or(usize::MAX),

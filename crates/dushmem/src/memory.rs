@@ -195,7 +195,8 @@ pub(crate) unsafe fn copy_shared(dest: *mut u8, source: *const u8, bytes: usize)
             mapped::copy(dest, source, bytes);
         } else if aligned && bytes.is_multiple_of(8) && bytes <= INLINE {
             for i in 0..bytes / 8 {
-                let word = AtomicU64::from_ptr(source.cast_mut().cast::<u64>().add(i)).load(Ordering::Relaxed);
+                let word =
+                    AtomicU64::from_ptr(source.cast_mut().cast::<u64>().add(i)).load(Ordering::Relaxed);
                 AtomicU64::from_ptr(dest.cast::<u64>().add(i)).store(word, Ordering::Relaxed);
             }
         } else {

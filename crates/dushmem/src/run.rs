@@ -155,7 +155,10 @@ pub(crate) fn threads<R: Send>(
         Some((_, Failure::Panic(panic))) => resume_unwind(panic),
         None => {
             let lost = || Cause::Bootstrap("a PE ended without a result".to_owned());
-            results.into_iter().map(|r| r.ok_or_else(|| Error::Start { call: "run", cause: lost() })).collect()
+            results
+                .into_iter()
+                .map(|r| r.ok_or_else(|| Error::Start { call: "run", cause: lost() }))
+                .collect()
         }
     }
 }

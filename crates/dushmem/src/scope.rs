@@ -77,8 +77,7 @@ impl Context {
     where
         F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> Result<R>,
     {
-        let scope =
-            Scope { ctx: self, kernels: Kernels::default(), _scope: PhantomData, _env: PhantomData };
+        let scope = Scope { ctx: self, kernels: Kernels::default(), _scope: PhantomData, _env: PhantomData };
         let _end = QuietAtEnd(&scope);
         f(&scope)
     }

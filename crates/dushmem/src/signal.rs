@@ -73,8 +73,7 @@ impl Context {
     /// Waits until this PE's own signal word compares, and returns its value.
     pub fn signal_wait_until(&self, signal: &SymCell<u64>, cmp: Cmp, value: u64) -> Result<u64> {
         // SAFETY: an own symmetric word.
-        let seen =
-            unsafe { self.engine.core.wait_until(Call::SignalWaitUntil, signal.as_ptr(), cmp, value) };
+        let seen = unsafe { self.engine.core.wait_until(Call::SignalWaitUntil, signal.as_ptr(), cmp, value) };
         self.engine.name("signal_wait_until", seen)
     }
 }

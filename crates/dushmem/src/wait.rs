@@ -116,7 +116,8 @@ impl<T: Data + WaitInt> WaitSet<'_, T> {
         let values = self.values("wait_until_all", values.into())?;
         let core = &self.ctx.engine.core;
         // SAFETY: the set is own symmetric memory, status and values are as long or not there.
-        let done = unsafe { core.wait_until_all(self.cells.as_ptr(), self.len(), self.status(), cmp, values) };
+        let done =
+            unsafe { core.wait_until_all(self.cells.as_ptr(), self.len(), self.status(), cmp, values) };
         self.ctx.engine.name("wait_until_all", done)
     }
 
@@ -126,7 +127,8 @@ impl<T: Data + WaitInt> WaitSet<'_, T> {
         let values = self.values("wait_until_any", values.into())?;
         let core = &self.ctx.engine.core;
         // SAFETY: as in `wait_all`.
-        let found = unsafe { core.wait_until_any(self.cells.as_ptr(), self.len(), self.status(), cmp, values) };
+        let found =
+            unsafe { core.wait_until_any(self.cells.as_ptr(), self.len(), self.status(), cmp, values) };
         Ok(Some(self.ctx.engine.name("wait_until_any", found)?).filter(|&i| i != usize::MAX))
     }
 

@@ -32,9 +32,10 @@ impl World {
             let mine = pack(&given_up[from..given_up.len().min(from + ROUND)]);
             let sign = tag(&[call as u64, detail, blocks.len() as u64, round as u64]);
             let all = self.exchange(self.world_team(), call, sign, detail, &mine)?;
-            let common = all.chunks_exact(mine.len().max(1)).fold(vec![u8::MAX; mine.len()], |acc, theirs| {
-                acc.iter().zip(theirs).map(|(a, b)| a & b).collect()
-            });
+            let common =
+                all.chunks_exact(mine.len().max(1)).fold(vec![u8::MAX; mine.len()], |acc, theirs| {
+                    acc.iter().zip(theirs).map(|(a, b)| a & b).collect()
+                });
             let here = (blocks.len() - from).min(ROUND);
             agreed.extend((0..here).map(|i| common[i / 8] >> (i % 8) & 1 == 1));
         }
