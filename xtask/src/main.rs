@@ -1,11 +1,20 @@
 //! `cargo xtask <task>`: what building, checking and trying out this workspace needs beyond cargo itself.
 mod codegen;
+mod demo;
+mod install;
+mod symbols;
+mod test;
+mod tools;
+mod workspace;
 
 use std::process::ExitCode;
 
 const TASKS: &str = "\
-cargo xtask codegen [--check]   writes headers, exported functions and tables from api/ (or only compares)
-cargo xtask symbols             counts the exported names of the built library, and its size";
+cargo xtask demo                     builds the library and runs the ring kernel on 8 PEs
+cargo xtask test [--profile short]   installs what the tests need and runs all checks and tests
+cargo xtask install --prefix DIR     builds and installs programs, libraries and headers
+cargo xtask codegen [--check]        writes headers, exported functions and tables from api/ (or only compares)
+cargo xtask symbols [LIBRARY]        counts the exported names of the library, and its size";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -15,6 +24,10 @@ fn main() -> ExitCode {
     };
     let outcome = match task {
         "codegen" => codegen::run(rest),
+        "symbols" => symbols::run(rest),
+        "demo" => demo::command(rest),
+        "install" => install::command(rest),
+        "test" => test::command(rest),
         "help" | "--help" | "-h" => {
             println!("{TASKS}");
             Ok(())

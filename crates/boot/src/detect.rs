@@ -70,7 +70,12 @@ fn foreign(get: &dyn Fn(&str) -> Option<String>) -> Option<BootError> {
             // Only a rank: one process of one has rank 0 too, but then a size said so.
             if !alone {
                 let count = "an unknown number".to_owned();
-                return Some(BootError::ForeignLauncher { launcher: name, variable: also, value: mark, count });
+                return Some(BootError::ForeignLauncher {
+                    launcher: name,
+                    variable: also,
+                    value: mark,
+                    count,
+                });
             }
             continue;
         }
@@ -144,7 +149,10 @@ mod tests {
             (&[("PMI_RANK", "1")], "PMI_RANK=1"),
             (&[("PMIX_RANK", "3"), ("PMIX_NAMESPACE", "j")], "PMIX_RANK=3"),
             (&[("SLURM_NTASKS", "8"), ("SLURM_PROCID", "3")], "SLURM_NTASKS=8"),
-            (&[("SLURM_STEP_NUM_TASKS", "8"), ("SLURM_PROCID", "3"), ("SLURM_NTASKS", "16")], "SLURM_STEP_NUM_TASKS=8"),
+            (
+                &[("SLURM_STEP_NUM_TASKS", "8"), ("SLURM_PROCID", "3"), ("SLURM_NTASKS", "16")],
+                "SLURM_STEP_NUM_TASKS=8",
+            ),
             (&[("MV2_COMM_WORLD_SIZE", "2")], "MV2_COMM_WORLD_SIZE=2"),
             (&[("WORLD_SIZE", "2"), ("RANK", "0")], "WORLD_SIZE=2"),
             (&[("FLUX_JOB_SIZE", "2"), ("FLUX_TASK_RANK", "0")], "FLUX_JOB_SIZE=2"),

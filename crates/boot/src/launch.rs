@@ -48,7 +48,9 @@ impl LaunchLine {
             Some("v1") => {}
             other => {
                 let found = other.unwrap_or_default();
-                return Err(bad(format!("version {found:?} of the launch protocol, where this library knows v1")));
+                return Err(bad(format!(
+                    "version {found:?} of the launch protocol, where this library knows v1"
+                )));
             }
         }
         let fields: Vec<(&str, &str)> = parts.filter_map(|part| part.split_once('=')).collect();

@@ -29,9 +29,8 @@ impl Launched {
         let system = |what| move |why| BootError::System { what, why };
         // SAFETY: the launcher made the three descriptors for this purpose, `check` found them to be what
         // they should be, and `connect` comes here once in a process.
-        let [socket, memory, life] = unsafe {
-            [line.sock, line.mem, line.life].map(|raw| socket::take_inherited(raw))
-        };
+        let [socket, memory, life] =
+            unsafe { [line.sock, line.mem, line.life].map(|raw| socket::take_inherited(raw)) };
         let life = life.map_err(system("take over the launcher's pipe"))?;
         let life = match process::die_with_writers(borrow(&life)) {
             Ok(own) => own,
@@ -79,14 +78,18 @@ fn watch_in_thread(life: OwnedFd) -> Result<OwnedFd, BootError> {
 /// The descriptors are what the launcher passed: a wrapper may have closed or reused them.
 fn check(line: &LaunchLine) -> Result<(), BootError> {
     let bad = |why: String| Err(BootError::BadLaunch { value: line.to_string(), why });
-    let wanted = [("sock", line.sock, "a control socket"), ("life", line.life, "a pipe"), ("mem", line.mem, "memory")];
+    let wanted =
+        [("sock", line.sock, "a control socket"), ("life", line.life, "a pipe"), ("mem", line.mem, "memory")];
     for (key, raw, what) in wanted {
         let need = JobPage::reserved(line.npes) as u64;
         match (key, socket::kind(raw)) {
             ("sock", Kind::Control) | ("life", Kind::Pipe) => {}
             ("mem", Kind::Memory(len)) if len >= need => {}
             ("mem", Kind::Memory(len)) => {
-                return bad(format!("file descriptor {raw} has {len} bytes, where a job of {} PEs needs {need}", line.npes));
+                return bad(format!(
+                    "file descriptor {raw} has {len} bytes, where a job of {} PEs needs {need}",
+                    line.npes
+                ));
             }
             (_, Kind::Closed) => {
                 return bad(format!(
@@ -145,7 +148,8 @@ pub fn job_memory(pes: usize) -> Result<(OwnedFd, JobPage), BootError> {
         return Err(BootError::BadCount(pes));
     }
     let fd = crate::node::new_memory(pes)?;
-    let page = JobPage::map(borrow(&fd), pes).map_err(|why| BootError::System { what: "map the job page", why })?;
+    let page =
+        JobPage::map(borrow(&fd), pes).map_err(|why| BootError::System { what: "map the job page", why })?;
     debug_assert!(JobPage::reserved(pes).is_multiple_of(memory::page()));
     Ok((fd, page))
 }

@@ -21,5 +21,5 @@ pub mod singleton;
 pub mod threads;
 
 pub use detect::connect;
-pub use dushmem_core::{bootstrap, error::Call, job};
+pub use dushmem_core::{bootstrap, env, error::Call, job};
 pub use error::BootError;

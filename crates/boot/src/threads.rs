@@ -19,7 +19,8 @@ pub fn job(pes: usize) -> Result<Vec<Arc<dyn Bootstrap>>, BootError> {
     }
     let memory = new_memory(pes)?;
     let one = |me| -> Result<Arc<dyn Bootstrap>, BootError> {
-        let own = memory.try_clone().map_err(|why| BootError::System { what: "duplicate a descriptor", why })?;
+        let own =
+            memory.try_clone().map_err(|why| BootError::System { what: "duplicate a descriptor", why })?;
         Ok(Arc::new(ThreadPe(Node::new(own, me, pes)?)))
     };
     (0..pes).map(one).collect()

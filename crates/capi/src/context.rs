@@ -18,7 +18,8 @@ struct Place {
 }
 
 static TABLE: [Place; CONTEXTS_MAX] =
-    [const { Place { context: AtomicPtr::new(core::ptr::null_mut()), generation: AtomicU32::new(0) } }; CONTEXTS_MAX];
+    [const { Place { context: AtomicPtr::new(core::ptr::null_mut()), generation: AtomicU32::new(0) } };
+        CONTEXTS_MAX];
 /// Serialises changes of the table.
 static CHANGE: Mutex<()> = Mutex::new(());
 
@@ -40,7 +41,8 @@ impl Ctx {
     }
 
     fn own(self) -> Result<&'static Context> {
-        let context = self.place().map_or(core::ptr::null_mut(), |place| place.context.load(Ordering::Acquire));
+        let context =
+            self.place().map_or(core::ptr::null_mut(), |place| place.context.load(Ordering::Acquire));
         // SAFETY: a context lives until its handle is destroyed, and using the handle after that is
         // noticed above unless it happens at the same time, which the standard leaves undefined.
         unsafe { context.as_ref() }.ok_or_else(Context::invalid)
@@ -66,13 +68,13 @@ impl Ctx {
     }
 
     /// Takes all contexts for which `which` holds out of the table.
-    pub fn leave_all(which: impl Fn(&Context) -> bool) -> Vec<Box<Context>> {
+    pub fn leave_all(which: impl Fn(&Context) -> bool) -> Vec<Context> {
         let _one_at_a_time = CHANGE.lock().unwrap_or_else(PoisonError::into_inner);
         let wanted = |place: &&Place| {
             // SAFETY: changes of the table are locked out, so a context that is there stays.
             unsafe { place.context.load(Ordering::Acquire).as_ref() }.is_some_and(&which)
         };
-        TABLE.iter().filter(wanted).filter_map(take).collect()
+        TABLE.iter().filter(wanted).filter_map(take).map(|context| *context).collect()
     }
 }
 

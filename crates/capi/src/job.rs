@@ -1,9 +1,10 @@
 //! The job of this process: one PE a process, initialised and finalized as often as the program likes.
 use crate::context::Ctx;
-use crate::name::{Family, Name};
 use crate::generated::inlined;
+use crate::name::{Family, Name};
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicPtr, Ordering};
+use dushmem_core::bootstrap::Bootstrap;
 use dushmem_core::env::Settings;
 use dushmem_core::error::{Error, Result};
 use dushmem_core::fastpath::FastPath;
@@ -40,6 +41,8 @@ static RECORD_POINTER: &FastPath = &RECORD;
 #[derive(Default)]
 struct Job {
     world: Option<Arc<World>>,
+    /// What the job is reached by, from the first init on.
+    boot: Option<Arc<dyn Bootstrap>>,
     /// Calls of init without their finalize.
     uses: u32,
     thread_level: i32,
@@ -48,7 +51,7 @@ struct Job {
 }
 
 static JOB: Mutex<Job> =
-    Mutex::new(Job { world: None, uses: 0, thread_level: 0, team_contexts: None });
+    Mutex::new(Job { world: None, boot: None, uses: 0, thread_level: 0, team_contexts: None });
 
 fn job() -> MutexGuard<'static, Job> {
     JOB.lock().unwrap_or_else(PoisonError::into_inner)
@@ -62,6 +65,22 @@ pub fn world() -> Option<&'static World> {
     unsafe { WORLD.load(Ordering::Acquire).as_ref() }
 }
 
+/// The same, for what outlives the call.
+pub fn shared_world() -> Option<Arc<World>> {
+    job().world.clone()
+}
+
+/// What the job is reached by. `None` before the first init and in the middle of one.
+pub fn boot() -> Option<Arc<dyn Bootstrap>> {
+    let job = JOB.try_lock().ok()?;
+    job.boot.clone()
+}
+
+/// This PE's number, as soon as it is known.
+pub fn place() -> Option<usize> {
+    boot().map(|boot| boot.place().0)
+}
+
 /// True between init and the last finalize.
 pub fn is_initialised() -> bool {
     world().is_some()
@@ -72,14 +91,10 @@ pub fn thread_level() -> i32 {
     job().thread_level
 }
 
-/// True if the inline functions may bypass the family's functions: nobody has put others in front of them.
-fn inline_forms_allowed(family: Family) -> bool {
-    let names = match family {
-        Family::Dushmem => inlined::DUSHMEM,
-        Family::Nvshmem => inlined::NVSHMEM,
-        Family::Shmem => inlined::SHMEM,
-    };
-    dushmem_os::symbols::taken_over((&raw const RECORD).cast::<c_void>(), names.iter().copied()).is_none()
+/// True if the inline functions may bypass the library's: nobody has put others in front of them.
+fn inline_forms_allowed() -> bool {
+    let names = [inlined::DUSHMEM, inlined::NVSHMEM, inlined::SHMEM].into_iter().flatten().copied();
+    dushmem_os::symbols::taken_over((&raw const RECORD).cast::<c_void>(), names).is_none()
 }
 
 fn variable(name: &str) -> Option<String> {
@@ -96,13 +111,15 @@ pub fn enter(name: Name, requested: i32) -> Result<i32> {
     job.thread_level = if job.uses == 0 { requested } else { job.thread_level.max(requested) };
     if job.world.is_none() {
         let family = name.family();
-        let settings = Settings::read(family.variables(), &variable)?;
         let boot = dushmem_backends::connect()?;
+        job.boot = Some(Arc::clone(&boot));
+        let settings = Settings::read(family.variables(), &variable)?;
         let options = InitOptions { static_data: family == Family::Shmem, thread_pe: false };
         let world = World::init(boot, &settings, options)?;
+        dushmem_backends::device().attach(&world, world.n_pes() as usize)?;
         announce(&world);
         WORLD.store(Arc::as_ptr(&world).cast_mut(), Ordering::Release);
-        if inline_forms_allowed(family) {
+        if inline_forms_allowed() {
             RECORD.publish(&world);
         }
         job.world = Some(world);
@@ -117,6 +134,12 @@ fn announce(world: &World) {
         return;
     }
     let settings = world.settings();
+    if crate::modules::count() > 0 {
+        eprintln!(
+            "dushmem: this program has kernels for a GPU, which this library can't drive: they end with an error \
+             if they call it; compile with dushcc to run them on the CPU"
+        );
+    }
     for warning in &settings.warnings {
         eprintln!("dushmem: {warning}");
     }
@@ -141,13 +164,15 @@ pub fn leave() -> Result<()> {
         return world.barrier_all();
     }
     RECORD.withdraw();
+    // What streams still do with the heap comes first.
+    dushmem_backends::device().detach(&world);
     // Pending operations of every context are completed, then the contexts go.
     for context in Ctx::leave_all(|_| true) {
         world.destroy_context(&context)?;
     }
     let left = world.finalize();
     WORLD.store(core::ptr::null_mut(), Ordering::Release);
-    *job = Job::default();
+    *job = Job { boot: job.boot.take(), ..Job::default() };
     left
 }
 
@@ -155,7 +180,11 @@ pub fn leave() -> Result<()> {
 pub fn set_team_contexts(handle: i32, num_contexts: i32) {
     let mut job = job();
     let contexts = job.team_contexts.get_or_insert_default();
-    if num_contexts == 0 { contexts.remove(&handle) } else { contexts.insert(handle, num_contexts) };
+    if num_contexts == 0 {
+        contexts.remove(&handle)
+    } else {
+        contexts.insert(handle, num_contexts)
+    };
 }
 
 /// What a team was configured with.

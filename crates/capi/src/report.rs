@@ -7,29 +7,40 @@ use dushmem_core::world::World;
 /// Exit code of a process that failed before there was a job that could be told.
 const NO_JOB: i32 = 1;
 
-/// Prints the one line about an error.
+/// The one line about an error.
 #[cold]
-pub fn print(name: Name, error: &Error) {
+fn line(name: Name, error: &Error) -> String {
     let host = dushmem_os::symbols::host_name();
     let (name, prefix) = (name.as_str(), name.family().prefix());
     let text = match error {
         Error::NotInitialised => format!("not initialised: call {prefix}_init first"),
         other => other.to_string(),
     };
-    match job::world() {
-        Some(world) => eprintln!("dushmem: PE {} (host {host}): {name}: {text}", world.my_pe()),
-        None => eprintln!("dushmem: (host {host}): {name}: {text}"),
+    match job::place() {
+        Some(pe) => format!("dushmem: PE {pe} (host {host}): {name}: {text}"),
+        None => format!("dushmem: (host {host}): {name}: {text}"),
     }
 }
 
-/// Prints the line and ends the job.
+/// Prints the line about an error; where all PEs of a collective get the same one, one of them prints it.
+#[cold]
+pub fn print(name: Name, error: &Error) {
+    if error.told_by().is_none_or(|teller| job::place().is_none_or(|me| me == teller)) {
+        eprintln!("{}", line(name, error));
+    }
+}
+
+/// Ends the job with the line, which is printed once even if several PEs fail at the same time.
 #[cold]
 #[inline(never)]
 pub fn fail(name: Name, error: &Error) -> ! {
-    print(name, error);
-    match job::world() {
-        Some(world) => world.boot().abort(error.code(), ""),
-        None => dushmem_os::process::exit_now(NO_JOB),
+    let line = line(name, error);
+    match job::boot() {
+        Some(boot) => boot.abort(error.code(), &line),
+        None => {
+            eprintln!("{line}");
+            dushmem_os::process::exit_now(NO_JOB)
+        }
     }
 }
 

@@ -4,8 +4,8 @@
 //! `out=TEXT`, `err=TEXT`, `part=TEXT` (without a newline), `lines=N`, `sleep=MS`, `exit=CODE`, `kill=SIGNAL`,
 //! `abort=CODE[:TEXT]`, `cat` (standard input), `env=NAME`, `ignore=SIGNAL`,
 //! `catch=SIGNAL` (prints it), `cpus`, `place`, `gather`, `touch=FILE` (`$` in it: the PE), `sh=COMMAND`. `K:word` is for PE K only, `!K:word` for all others.
-use dushmem_boot::bootstrap::Bootstrap;
 use dushmem_boot::Call;
+use dushmem_boot::bootstrap::Bootstrap;
 use dushmem_boot::job::{PeState, WaitRecord};
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -64,8 +64,12 @@ fn act(word: &str, me: usize, boot: &mut Option<Arc<dyn Bootstrap>>) {
         }
         "lines" => {
             // In pieces that end in the middle of lines.
-            let text: String = (0..number()).map(|line| format!("{me} {line} {}\n", "x".repeat(line as usize % 97))).collect();
-            let mut out = std::fs::File::from(std::os::fd::AsFd::as_fd(&std::io::stdout()).try_clone_to_owned().unwrap());
+            let text: String = (0..number())
+                .map(|line| format!("{me} {line} {}\n", "x".repeat(line as usize % 97)))
+                .collect();
+            let mut out = std::fs::File::from(
+                std::os::fd::AsFd::as_fd(&std::io::stdout()).try_clone_to_owned().unwrap(),
+            );
             text.as_bytes().chunks(37).for_each(|piece| out.write_all(piece).unwrap());
         }
         "sleep" => std::thread::sleep(Duration::from_millis(number() as u64)),

@@ -20,7 +20,7 @@ fn a_pe_that_exits_with_a_code_before_finalize_ends_the_job() {
     let outcome = pes(4, "join 2:exit=5 hold").run();
     assert!(outcome.time < Duration::from_secs(5), "{outcome:?}");
     outcome.failure(5, &["PE 2 (pid ", "code 5", "before finalize"]);
-    pes(3, "0:exit=9 sleep=30000").run().failure(9, &["PE 0", "code 9", "without having called init"]);
+    pes(3, "0:exit=9 sleep=30000").run().failure(9, &["PE 0", "code 9", "before it had joined"]);
     pes(2, "join 1:sleep=200 1:exit=255 hold").run().failure(255, &["PE 1", "code 255"]);
 }
 
@@ -31,7 +31,7 @@ fn a_pe_that_leaves_without_finalize_ends_the_job_when_others_wait() {
     outcome.failure(1, &["PE 1 (pid ", "without finalize", "PE 0 waits in barrier_all"]);
     let outcome = pes(3, "2:exit=0 join hold").run();
     assert!(outcome.time < Duration::from_secs(5), "{outcome:?}");
-    outcome.failure(1, &["PE 2 (pid ", "without having called init", "waits in"]);
+    outcome.failure(1, &["PE 2 (pid ", "without joining the job", "waits in"]);
 }
 
 #[test]
@@ -81,8 +81,13 @@ fn the_time_limit_tells_where_each_pe_is() {
     assert!(outcome.code == 124 && outcome.time < Duration::from_secs(4), "{outcome:?}");
     let lines: Vec<&str> = outcome.stderr.lines().collect();
     let expected = ["time limit of 1 s", "PE 0", "PE 1", "PE 2", "PE 3"];
-    assert!(lines.len() == 5 && lines.iter().zip(expected).all(|(line, what)| line.contains(what)), "{outcome:?}");
-    for (line, what) in lines[1..].iter().zip(["not called init", "waits in barrier_all", "computes", "waits in init"]) {
+    assert!(
+        lines.len() == 5 && lines.iter().zip(expected).all(|(line, what)| line.contains(what)),
+        "{outcome:?}"
+    );
+    for (line, what) in
+        lines[1..].iter().zip(["not called init", "waits in barrier_all", "computes", "waits in init"])
+    {
         assert!(line.contains("(pid ") && line.contains(what), "{outcome:?}");
     }
 }
@@ -128,22 +133,27 @@ fn pes_that_never_join_end_with_a_launcher_that_is_killed() {
 #[test]
 fn pes_behind_shells_are_ended_with_the_job() {
     let pe = pe();
-    let outcome = Job::new(3, "sh").args(["-c", &format!("exec 2>&-; {pe} join 1:kill=11 hold; exit $?")]).run();
+    let outcome =
+        Job::new(3, "sh").args(["-c", &format!("exec 2>&-; {pe} join 1:kill=11 hold; exit $?")]).run();
     assert!(outcome.time < Duration::from_secs(5), "{outcome:?}");
     outcome.failure(139, &["PE 1 (pid ", "code 139"]);
     // The shell hides its end: found by watching the process that joined.
-    let outcome = Job::new(3, "sh").args(["-c", &format!("exec 2>&-; {pe} join 1:kill=11 hold; sleep 60")]).run();
+    let outcome =
+        Job::new(3, "sh").args(["-c", &format!("exec 2>&-; {pe} join 1:kill=11 hold; sleep 60")]).run();
     assert!(outcome.time < Duration::from_secs(5), "{outcome:?}");
     outcome.failure(1, &["PE 1 (pid ", "ended before finalize"]);
     // What PEs have started in the background goes with a job that fails.
-    let outcome = Job::new(2, "sh").args(["-c", &format!("sleep 600 & sleep 601 & {pe} join barrier 1:exit=3 hold")]).run();
+    let outcome = Job::new(2, "sh")
+        .args(["-c", &format!("sleep 600 & sleep 601 & {pe} join barrier 1:exit=3 hold")])
+        .run();
     assert!(outcome.time < Duration::from_secs(5), "{outcome:?}");
     outcome.failure(3, &["PE 1"]);
 }
 
 #[test]
 fn pes_run_under_valgrind() {
-    let outcome = Job::new(2, "valgrind").args(["-q", &pe(), "join", "barrier", "place", "finalize"]).run().success();
+    let outcome =
+        Job::new(2, "valgrind").args(["-q", &pe(), "join", "barrier", "place", "finalize"]).run().success();
     assert_eq!(outcome.sorted_lines(), ["(0, 2)", "(1, 2)"]);
 }
 

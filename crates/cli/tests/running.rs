@@ -26,13 +26,17 @@ fn programs_that_never_join_are_run_too() {
 fn without_a_number_there_is_a_pe_for_each_usable_cpu() {
     let outcome = Job::dushrun().words("echo x").run().success();
     assert_eq!(outcome.stdout.lines().count(), dushmem_os::cpu::usable_cpus());
-    let bound = Job::of("taskset".as_ref()).args(["-c", "0"]).args([dushmem_testkit::tools::program("dushrun")]);
+    let bound =
+        Job::of("taskset".as_ref()).args(["-c", "0"]).args([dushmem_testkit::tools::program("dushrun")]);
     assert_eq!(bound.words("echo x").run().success().stdout, "x\n");
 }
 
 #[test]
 fn several_programs_make_one_job() {
-    let words = format!("-n 2 -x WHO=first {0} join place env=WHO finalize : -n 1 -x WHO=second {0} join place env=WHO finalize", pe());
+    let words = format!(
+        "-n 2 -x WHO=first {0} join place env=WHO finalize : -n 1 -x WHO=second {0} join place env=WHO finalize",
+        pe()
+    );
     let outcome = Job::dushrun().words(&words).run().success();
     let lines = ["(0, 3)", "(1, 3)", "(2, 3)", "WHO=first", "WHO=first", "WHO=second"];
     assert_eq!(outcome.sorted_lines(), lines);
@@ -153,7 +157,8 @@ fn unfinished_last_lines_are_printed() {
 #[test]
 fn a_very_long_line_arrives_whole_from_one_pe() {
     let command = "head -c 5000000 /dev/zero | tr '\\0' y; echo";
-    let outcome = Job::new(2, "sh").args(["-c", &format!("[ $DUSHMEM_PE = 1 ] || {{ {command}; }}")]).run().success();
+    let outcome =
+        Job::new(2, "sh").args(["-c", &format!("[ $DUSHMEM_PE = 1 ] || {{ {command}; }}")]).run().success();
     assert_eq!((outcome.stdout.len(), outcome.stdout.lines().count()), (5_000_001, 1));
 }
 
@@ -168,7 +173,10 @@ fn output_of_a_pe_that_crashes_is_not_lost() {
 fn the_environment_is_inherited_and_can_be_set() {
     let job = pes_with("-x B=two -x C= -x B=three -x A", 2, "env=A env=B env=C env=DUSHMEM_NPES");
     let outcome = job.env("A", "one").env("B", "x").env("C", "y").run().success();
-    assert_eq!(outcome.sorted_lines(), ["A=one", "A=one", "B=three", "B=three", "C=", "C=", "DUSHMEM_NPES=2", "DUSHMEM_NPES=2"]);
+    assert_eq!(
+        outcome.sorted_lines(),
+        ["A=one", "A=one", "B=three", "B=three", "C=", "C=", "DUSHMEM_NPES=2", "DUSHMEM_NPES=2"]
+    );
 }
 
 #[test]
@@ -181,7 +189,8 @@ fn the_launchers_variable_leaves_the_environment_at_init() {
 
 #[test]
 fn a_job_inside_a_job_is_a_job_of_its_own() {
-    let inner = format!("{} -n 2 {} join place finalize", dushmem_testkit::tools::program("dushrun").display(), pe());
+    let inner =
+        format!("{} -n 2 {} join place finalize", dushmem_testkit::tools::program("dushrun").display(), pe());
     let outcome = Job::new(2, "sh").args(["-c", &inner]).run().success();
     assert_eq!(outcome.sorted_lines(), ["(0, 2)", "(0, 2)", "(1, 2)", "(1, 2)"]);
 }
@@ -211,9 +220,11 @@ fn pes_are_bound_as_asked() {
 #[test]
 fn a_closed_output_ends_the_job_quietly() {
     let dushrun = dushmem_testkit::tools::program("dushrun").display().to_string();
-    let command = format!("{dushrun} -n 2 yes | head -n 1; echo ${{PIPESTATUS[0]}}");
-    let outcome = Job::of("bash".as_ref()).args(["-c", &command]).run().success();
-    assert_eq!(outcome.stdout, "y\n141\n");
+    for n in [1, 2] {
+        let command = format!("{dushrun} -n {n} yes | head -n 1; echo ${{PIPESTATUS[0]}}");
+        let outcome = Job::of("bash".as_ref()).args(["-c", &command]).run().success();
+        assert_eq!(outcome.stdout, "y\n141\n");
+    }
 }
 
 #[test]
@@ -227,4 +238,18 @@ fn whoever_reads_slowly_does_not_stop_the_time_limit() {
     let status = child.wait().unwrap();
     assert_eq!(status.code(), Some(124));
     assert!(began.elapsed().as_secs() < 5);
+}
+
+#[test]
+fn nothing_is_lost_when_the_reader_is_slow() {
+    let dushrun = dushmem_testkit::tools::program("dushrun").display().to_string();
+    // More than dushrun keeps, and pieces that come one after the other.
+    let reader =
+        "sleep 0.3; while IFS= read -r -N 30000 part; do printf %s \"$part\"; done; printf %s \"$part\"";
+    let command =
+        format!("{dushrun} -n 4 {} lines=15000 | {{ {reader}; }} | cut -d' ' -f1 | sort | uniq -c", pe());
+    let outcome = Job::of("bash".as_ref()).args(["-c", &command]).run().success();
+    let counts: Vec<Vec<&str>> =
+        outcome.stdout.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(counts, [["15000", "0"], ["15000", "1"], ["15000", "2"], ["15000", "3"]]);
 }

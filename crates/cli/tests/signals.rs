@@ -20,7 +20,8 @@ fn state(pid: u32) -> Option<char> {
 
 #[test]
 fn a_request_to_end_is_passed_on() {
-    for (number, name) in [(SIGINT, "SIGINT"), (SIGTERM, "SIGTERM"), (SIGHUP, "SIGHUP"), (SIGQUIT, "SIGQUIT")] {
+    for (number, name) in [(SIGINT, "SIGINT"), (SIGTERM, "SIGTERM"), (SIGHUP, "SIGHUP"), (SIGQUIT, "SIGQUIT")]
+    {
         let (job, _folder) = ready(&format!("end-{number}"), "READY hold", 3);
         job.signal(number);
         let outcome = job.finish();
@@ -84,8 +85,13 @@ fn the_time_limit_does_not_run_while_stopped() {
 #[test]
 fn signals_reach_pes_behind_shells() {
     let folder = Folder::new("behind");
-    let command = format!("{} catch=10 join barrier touch={} sleep=700 finalize; true", common::pe(), folder.file("up"));
-    let job = dushmem_testkit::job::Job::new(2, "sh").args(["-c", &format!("trap '' USR1; {command}")]).start();
+    let command = format!(
+        "{} catch=10 join barrier touch={} sleep=700 finalize; true",
+        common::pe(),
+        folder.file("up")
+    );
+    let job =
+        dushmem_testkit::job::Job::new(2, "sh").args(["-c", &format!("trap '' USR1; {command}")]).start();
     until("the PEs are ready", || folder.count("up") == 1);
     job.signal(SIGUSR1);
     assert_eq!(job.finish().success().sorted_lines(), ["PE 0 got SIGUSR1", "PE 1 got SIGUSR1"]);

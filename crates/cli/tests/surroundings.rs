@@ -44,7 +44,8 @@ fn dev_shm_may_be_small_or_missing() {
         "mount -t tmpfs -o ro none /dev/shm",
     ];
     for mount in mounts {
-        let outcome = shell(&format!("unshare -rm sh -c '{mount} && RUN || exit 77'"), "join place barrier finalize");
+        let outcome =
+            shell(&format!("unshare -rm sh -c '{mount} && RUN || exit 77'"), "join place barrier finalize");
         if outcome.code == 77 {
             println!("not tested: the kernel refuses: {}", outcome.stderr.trim());
             return;
@@ -87,13 +88,25 @@ fn other_launchers_are_named() {
         let outcome = job().env("DUSHMEM_BOOTSTRAP", "singleton").run().success();
         assert_eq!(outcome.stdout, "(0, 1)\n");
         // Inside of another launcher's job dushrun's jobs work as ever.
-        assert_eq!(pes(2, "join place finalize").env(name, value).env(more.0, more.1).run().success().sorted_lines().len(), 2);
+        assert_eq!(
+            pes(2, "join place finalize")
+                .env(name, value)
+                .env(more.0, more.1)
+                .run()
+                .success()
+                .sorted_lines()
+                .len(),
+            2
+        );
     }
 }
 
 #[test]
 fn alone_a_program_is_one_pe() {
-    let outcome = Job::of(pe().as_ref()).words("join place gather barrier finalize join place finalize").run().success();
+    let outcome = Job::of(pe().as_ref())
+        .words("join place gather barrier finalize join place finalize")
+        .run()
+        .success();
     assert_eq!(outcome.stdout, "(0, 1)\n[[0, 7]]\n(0, 1)\n");
 }
 
@@ -113,8 +126,16 @@ fn a_damaged_launch_variable_is_explained() {
         let outcome = Job::of(pe().as_ref()).words("join").env("DUSHMEM_LAUNCH", value).run();
         outcome.failure(3, &[&format!("DUSHMEM_LAUNCH={value}"), why, "dushrun"]);
     }
-    Job::of(pe().as_ref()).words("join").env("DUSHMEM_BOOTSTRAP", "launcher").run().failure(3, &["DUSHMEM_LAUNCH is not set"]);
-    Job::of(pe().as_ref()).words("join").env("DUSHMEM_BOOTSTRAP", "pigeon").run().failure(3, &["DUSHMEM_BOOTSTRAP=pigeon"]);
+    Job::of(pe().as_ref())
+        .words("join")
+        .env("DUSHMEM_BOOTSTRAP", "launcher")
+        .run()
+        .failure(3, &["DUSHMEM_LAUNCH is not set"]);
+    Job::of(pe().as_ref())
+        .words("join")
+        .env("DUSHMEM_BOOTSTRAP", "pigeon")
+        .run()
+        .failure(3, &["DUSHMEM_BOOTSTRAP=pigeon"]);
 }
 
 #[test]

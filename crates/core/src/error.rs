@@ -81,7 +81,7 @@ pub enum Error {
          an object from malloc{statics}{hint}"
     )]
     NotSymmetric { arg: &'static str, addr: usize, len: usize, statics: &'static str, hint: &'static str },
-    #[error("{arg} is NULL")]
+    #[error("{arg} is NULL; NULL is allowed for operations of length 0 only")]
     Null { arg: &'static str },
     #[error("{arg} = {value}: {why}")]
     BadValue { arg: &'static str, value: i64, why: &'static str },
@@ -96,12 +96,13 @@ pub enum Error {
          largest free block has {largest}; set DUSHMEM_SYMMETRIC_SIZE to {suggest} or more"
     )]
     OutOfMemory { request: usize, total: usize, used: usize, largest: usize, suggest: String },
-    #[error("ptr = {addr:#x}: {why}")]
-    BadFree { addr: usize, why: &'static str },
-    #[error("PEs disagree: {0}")]
-    Disagreement(String),
+    #[error("{arg} = {addr:#x}: {why}")]
+    BadAddress { arg: &'static str, addr: usize, why: &'static str },
+    /// `first` is the world PE that tells people; all members get the error.
+    #[error("PEs disagree: {text}")]
+    Disagreement { text: String, first: usize },
     #[error("{what}: all {limit} are in use; set {variable} to a larger number")]
-    Exhausted { what: &'static str, limit: usize, variable: &'static str },
+    Exhausted { what: &'static str, limit: usize, variable: &'static str, first: usize },
     #[error("{variable}={value}: {why}")]
     BadEnvironment { variable: String, value: String, why: String },
     #[error("not initialised: call init first")]
@@ -117,12 +118,22 @@ pub enum Error {
 }
 
 impl Error {
+    /// The world PE that tells people about an error that every member of a collective gets alike; `None`
+    /// where each PE speaks for itself.
+    pub fn told_by(&self) -> Option<usize> {
+        match self {
+            Error::OutOfMemory { .. } | Error::BadEnvironment { .. } => Some(0),
+            Error::Disagreement { first, .. } | Error::Exhausted { first, .. } => Some(*first),
+            _ => None,
+        }
+    }
+
     /// The status that C functions return: NVSHMEM's numbers where it has one for the case.
     pub fn code(&self) -> i32 {
         match self {
             Error::OutOfMemory { .. } => 2,
             Error::NotSupported(_) => 3,
-            Error::NotSymmetric { .. } | Error::Disagreement(_) => 4,
+            Error::NotSymmetric { .. } | Error::Disagreement { .. } => 4,
             Error::System { .. } | Error::Bootstrap(_) | Error::Device(_) => 7,
             Error::Exhausted { .. } => 100,
             Error::NotInitialised => 101,

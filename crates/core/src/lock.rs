@@ -91,8 +91,9 @@ impl World {
     pub unsafe fn clear_lock(&self, lock: *mut i64) -> Result<()> {
         let (node, tail, home) = self.lock_parts(lock)?;
         if !self.locks().lock().contains(&(lock as usize)) {
-            let why = "this PE does not hold the lock";
-            return Err(Error::BadValue { arg: "lock", value: lock as i64, why });
+            let why =
+                "this PE does not hold the lock; clear_lock follows a set_lock or a successful test_lock";
+            return Err(Error::BadAddress { arg: "lock", addr: lock as usize, why });
         }
         self.quiet(self.default_context())?;
         let me = self.my_pe() as u32 + 1;

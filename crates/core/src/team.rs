@@ -110,6 +110,8 @@ pub(crate) struct Teams {
 #[derive(Clone, Debug, Default)]
 struct Entry {
     team: Option<Arc<Team>>,
+    /// Chosen by a split that has not ended yet.
+    reserved: bool,
     generation: u32,
 }
 
@@ -138,11 +140,24 @@ impl Teams {
         let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
         let mut bits = vec![0u64; slots.len().div_ceil(64)];
         for (i, entry) in slots.iter().enumerate().skip(handles::FIRST_USER) {
-            if entry.team.is_none() {
+            if entry.team.is_none() && !entry.reserved {
                 bits[i / 64] |= 1 << (i % 64);
             }
         }
         bits
+    }
+
+    /// Keeps a slot from other threads. False where one of them was faster.
+    fn reserve(&self, slot: usize) -> bool {
+        let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
+        let entry = &mut slots[slot];
+        let free = entry.team.is_none() && !entry.reserved;
+        entry.reserved |= free;
+        free
+    }
+
+    fn unreserve(&self, slot: usize) {
+        self.slots.write().unwrap_or_else(PoisonError::into_inner)[slot].reserved = false;
     }
 
     pub(crate) fn insert(&self, slot: usize, pes: Box<[u32]>, me: usize, line: *const SyncLine) -> Arc<Team> {
@@ -156,6 +171,7 @@ impl Teams {
         let epoch = AtomicU32::new(unsafe { &*line }.released_epoch());
         let team = Arc::new(Team { handle, slot, me, pes, epoch, line });
         entry.team = Some(Arc::clone(&team));
+        entry.reserved = false;
         team
     }
 
@@ -208,11 +224,47 @@ impl World {
     /// Splits off the team of the parent's PEs `ranks`, in that order; with no ranks only checks that all
     /// of the parent's PEs made the same call. Collective over the parent.
     pub fn split_list(&self, parent: &Team, ranks: &[usize], what: [u64; 3]) -> Result<Option<i32>> {
+        let sign = tag(&[Call::TeamSplit as u64, what[0], what[1], what[2]]);
+        let member = ranks.iter().position(|&rank| rank == parent.me());
+        // Other threads of a member may split other teams meanwhile, so a slot that all members had free may
+        // be gone; then all choose again, and begin to look at another place, not to meet in lockstep.
+        for attempt in 0.. {
+            let Some(slot) = self.choose_slot(parent, ranks, sign, what[2], attempt)? else {
+                return Ok(None);
+            };
+            let mine = member.is_none() || self.teams().reserve(slot);
+            let all = self.exchange(parent, Call::TeamSplit, sign, what[2], &[mine.into()]);
+            let made = all.as_ref().is_ok_and(|all| all.iter().all(|&got| got == 1));
+            if let (Some(me), true) = (member, made) {
+                let pes: Box<[u32]> = ranks.iter().map(|&rank| parent.pes()[rank]).collect();
+                let line = self.slot_line(slot, pes[0] as usize);
+                return Ok(Some(self.teams().insert(slot, pes, me, line).handle()));
+            }
+            if member.is_some() && mine {
+                self.teams().unreserve(slot);
+            }
+            if all.map(|_| made)? {
+                return Ok(None);
+            }
+        }
+        unreachable!("attempts do not end")
+    }
+
+    /// A slot that all members-to-be have free, the same on all PEs of the parent; `None` without ranks.
+    fn choose_slot(
+        &self,
+        parent: &Team,
+        ranks: &[usize],
+        sign: u32,
+        detail: u64,
+        attempt: usize,
+    ) -> Result<Option<usize>> {
         let mine = self.teams().free_bits();
         let bytes: Vec<u8> = mine.iter().flat_map(|word| word.to_ne_bytes()).collect();
-        let sign = tag(&[Call::TeamSplit as u64, what[0], what[1], what[2]]);
-        let detail = what[2];
         let all = self.exchange(parent, Call::TeamSplit, sign, detail, &bytes)?;
+        if ranks.is_empty() {
+            return Ok(None);
+        }
         let mut common = vec![u64::MAX; mine.len()];
         for &rank in ranks {
             let theirs = &all[rank * bytes.len()..(rank + 1) * bytes.len()];
@@ -220,17 +272,15 @@ impl World {
                 *word &= u64::from_ne_bytes(bits.try_into().unwrap_or_default());
             }
         }
-        if ranks.is_empty() {
-            return Ok(None);
-        }
-        let Some(slot) = (0..mine.len() * 64).find(|&slot| common[slot / 64] >> (slot % 64) & 1 == 1) else {
+        let free: Vec<usize> =
+            (0..mine.len() * 64).filter(|&slot| common[slot / 64] >> (slot % 64) & 1 == 1).collect();
+        if free.is_empty() {
             let (what, variable) = ("team slots of a PE", "DUSHMEM_TEAM_SLOTS");
-            return Err(Error::Exhausted { what, limit: self.team_slots(), variable });
-        };
-        let Some(me) = ranks.iter().position(|&rank| rank == parent.me()) else { return Ok(None) };
-        let pes: Box<[u32]> = ranks.iter().map(|&rank| parent.pes()[rank]).collect();
-        let line = self.slot_line(slot, pes[0] as usize);
-        Ok(Some(self.teams().insert(slot, pes, me, line).handle()))
+            let first = parent.pes()[0] as usize;
+            return Err(Error::Exhausted { what, limit: self.team_slots(), variable, first });
+        }
+        let skip = attempt.min(1) * tag(&[parent.slot() as u64, attempt as u64]) as usize;
+        Ok(Some(free[skip % free.len()]))
     }
 
     /// Destroys a team. Collective over its members.

@@ -153,7 +153,9 @@ impl World {
     /// last reference to this world is dropped.
     pub fn finalize(&self) -> Result<()> {
         self.check_alive()?;
-        self.transport.quiet(self.default_context.pending(), None);
+        // Whatever context it was issued on: nothing may arrive in memory that has been given back.
+        self.transport.drain();
+        crate::order::full_barrier();
         let agreed = self.synchronise(self.world_team(), Call::Finalize, tag(&[Call::Finalize as u64]), 0);
         self.alive.store(false, Ordering::Release);
         // The synchronisation's own memory is given back below: wait until nobody looks at it any more.
@@ -281,6 +283,10 @@ impl World {
         self.empty_calls.load(Ordering::Relaxed)
     }
 
+    pub(crate) fn set_empty_calls(&self, count: u64) {
+        self.empty_calls.store(count, Ordering::Relaxed);
+    }
+
     pub(crate) fn count_empty_call(&self) {
         self.empty_calls.fetch_add(1, Ordering::Relaxed);
     }
@@ -291,9 +297,11 @@ impl World {
         if self.is_alive() { Ok(()) } else { Err(Error::NotInitialised) }
     }
 
-    /// Another starting point each time.
+    /// Another starting point each time. Scattered: with plain counting, calls that alternate between two
+    /// sets of two words would begin at the same word of a set each time.
     pub(crate) fn next_turn(&self) -> usize {
-        self.turns.fetch_add(1, Ordering::Relaxed)
+        let turn = self.turns.fetch_add(1, Ordering::Relaxed) as u64;
+        (tag(&[turn]) >> 8) as usize
     }
 
     /// A test that failed is usually repeated: where PEs outnumber CPUs, let another one run first.
@@ -437,7 +445,7 @@ impl World {
         if pe != self.me && !self.transport.maps(pe) {
             return Ok(core::ptr::null_mut());
         }
-        Ok(self.window.translate(addr as usize, 0, pe).map_or(core::ptr::null_mut(), |at| at as *mut u8))
+        Ok(self.window.translate(addr as usize, 1, pe).map_or(core::ptr::null_mut(), |at| at as *mut u8))
     }
 
     /// True if the object at `addr` can be used in operations to PE `pe`.
@@ -474,11 +482,11 @@ fn exchange_cards(
     let differs =
         |what: &str, value: fn(&Card) -> u64| match cards.iter().position(|c| value(c) != value(&cards[0])) {
             None => Ok(()),
-            Some(pe) => Err(Error::Disagreement(format!(
-                "{what}: PE 0 has {}, PE {pe} has {}; start all PEs alike",
-                value(&cards[0]),
-                value(&cards[pe])
-            ))),
+            Some(pe) => {
+                let (all, other) = (value(&cards[0]), value(&cards[pe]));
+                let text = format!("{what}: PE 0 has {all}, PE {pe} has {other}; start all PEs alike");
+                Err(Error::Disagreement { text, first: 0 })
+            }
         };
     differs("version of the shared memory (PEs use different builds of the library)", |c| c.abi.into())?;
     differs("DUSHMEM_SYMMETRIC_SIZE in bytes", |c| c.heap)?;

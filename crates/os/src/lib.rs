@@ -8,6 +8,7 @@
 //! | [`cpu`] | how many CPUs this process may use; binding; yielding |
 //! | [`clock`] | a monotonic clock, and the time-stamp counter |
 //! | [`fault`] | fork handlers, and what tells a process that it is a forked child |
+//! | [`interrupt`] | being told to end, in an order that leaves time to clean up |
 //! | [`machine`] | how much memory there is; which addresses belong to loaded objects |
 //! | [`image`] | the writable segments of the running executable |
 //! | [`process`] | starting processes, reaping them, ending with the launcher |
@@ -21,6 +22,7 @@ pub mod cpu;
 pub mod fault;
 pub mod futex;
 pub mod image;
+pub mod interrupt;
 pub mod machine;
 pub mod memory;
 pub mod process;

@@ -192,7 +192,8 @@ impl Running {
             self.kill_all();
             panic!("processes were left behind: {left:?} {names:?}");
         }
-        let join = |thread: std::thread::JoinHandle<String>| thread.join().expect("the reader does not panic");
+        let join =
+            |thread: std::thread::JoinHandle<String>| thread.join().expect("the reader does not panic");
         Outcome {
             code: status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)),
             stdout: join(self.out),

@@ -35,7 +35,8 @@ pub fn named_objects() -> BTreeSet<String> {
     let mut all: BTreeSet<String> = files.map(|f| format!("/dev/shm/{}", f.file_name().display())).collect();
     for kind in ["shm", "sem", "msg"] {
         let table = std::fs::read_to_string(format!("/proc/sysvipc/{kind}")).unwrap_or_default();
-        let lines = table.lines().skip(1).map(|line| line.split_whitespace().take(2).collect::<Vec<_>>().join(" "));
+        let lines =
+            table.lines().skip(1).map(|line| line.split_whitespace().take(2).collect::<Vec<_>>().join(" "));
         all.extend(lines.map(|line| format!("{kind} {line}")));
     }
     all

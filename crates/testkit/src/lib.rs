@@ -5,10 +5,14 @@
 //! | [`tools`] | where dushrun and the other programs are |
 //! | [`job`] | running a job of processes, with a time limit, and looking for what it left behind |
 //! | [`leftovers`] | processes, files and System V objects of a job |
+//! | [`threads`] | running a job of threads, with a time limit that says who waits where |
+//! | [`suites`] | what every backend has to do alike |
 //! | [`processes`] | tests that run themselves again as the PEs of a job: [`pe_test!`] |
 #![deny(unsafe_op_in_unsafe_fn)]
 
 pub mod job;
 pub mod leftovers;
 pub mod processes;
+pub mod suites;
+pub mod threads;
 pub mod tools;

@@ -9,7 +9,11 @@ use std::path::{Path, PathBuf};
 pub fn program(name: &str) -> PathBuf {
     if let Some(prefix) = std::env::var_os("DUSHMEM_PREFIX") {
         let path = Path::new(&prefix).join("bin").join(name);
-        assert!(path.is_file(), "{} is missing: run `cargo xtask install` into DUSHMEM_PREFIX", path.display());
+        assert!(
+            path.is_file(),
+            "{} is missing: run `cargo xtask install` into DUSHMEM_PREFIX",
+            path.display()
+        );
         return path;
     }
     built(name, "cargo build -p dushmem-cli --bins")

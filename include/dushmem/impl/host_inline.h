@@ -38,6 +38,14 @@ void dushmem_impl_ring_bell(int pe);
 /* Present inline in every file, never emitted: calls through pointers go to the library. */
 #define DUSHMEM_IMPL_INLINE extern inline __attribute__((__gnu_inline__, __always_inline__))
 
+/* The function of that name in the library. Called through a pointer, because clang does not inline what it
+ * takes for a function that only calls itself. */
+#define DUSHMEM_IMPL_CALL(function) \
+    (__extension__({ \
+        __typeof__(&(function)) in_library = (function); \
+        in_library; \
+    }))
+
 #define DUSHMEM_IMPL_LIKELY(x) __builtin_expect(!!(x), 1)
 
 /* The address no longer belongs to the object that it came from, as far as the compiler can see. */
@@ -72,7 +80,7 @@ void dushmem_impl_ring_bell(int pe);
             *(volatile T *)address = value; \
             DUSHMEM_IMPL_RING(bell, pe); \
         } else { \
-            dushmem_impl_##F##_##NAME##_p(dest, value, pe); \
+            DUSHMEM_IMPL_CALL(dushmem_impl_##F##_##NAME##_p)(dest, value, pe); \
         } \
     }
 
@@ -85,22 +93,22 @@ void dushmem_impl_ring_bell(int pe);
             DUSHMEM_IMPL_MOVE(address, record->delta[pe]); \
             return *(const volatile T *)address; \
         } \
-        return dushmem_impl_##F##_##NAME##_g(source, pe); \
+        return DUSHMEM_IMPL_CALL(dushmem_impl_##F##_##NAME##_g)(source, pe); \
     }
 
-#define DUSHMEM_IMPL_FITS(record, address, bytes, pe) \
-    DUSHMEM_IMPL_LIKELY((address) - (record)->base < (record)->limit && \
+#define DUSHMEM_IMPL_FITS(record, address, local, bytes, pe) \
+    DUSHMEM_IMPL_LIKELY((local) != NULL && (address) - (record)->base < (record)->limit && \
                         (bytes) <= (record)->limit - ((address) - (record)->base) && \
                         (uint32_t)(pe) < (record)->n_pes)
 
-/* NAME is what stands before and AFTER what stands behind the operation: int_put, put32, putmem. */
+/* NAME is the function's without the family: int_put, put32, putmem. */
 #define DUSHMEM_IMPL_PUT_AS(F, NAME, T, SIZE) \
     extern void dushmem_impl_##F##_##NAME(T *dest, const T *source, size_t nelems, int pe) \
         __asm__(#F "_" #NAME); \
     DUSHMEM_IMPL_INLINE void F##_##NAME(T *dest, const T *source, size_t nelems, int pe) { \
         const dushmem_fast_path *record = dushmem_fast_path_v1; \
         uintptr_t address = (uintptr_t)dest; \
-        if (nelems <= SIZE_MAX / (SIZE) && DUSHMEM_IMPL_FITS(record, address, nelems * (SIZE), pe)) { \
+        if (nelems <= SIZE_MAX / (SIZE) && DUSHMEM_IMPL_FITS(record, address, source, nelems * (SIZE), pe)) { \
             DUSHMEM_IMPL_GO(record, address, pe); \
             if (nelems == 1) \
                 __builtin_memcpy((void *)address, source, (SIZE)); \
@@ -108,7 +116,7 @@ void dushmem_impl_ring_bell(int pe);
                 __builtin_memmove((void *)address, source, nelems * (SIZE)); \
             DUSHMEM_IMPL_RING(bell, pe); \
         } else { \
-            dushmem_impl_##F##_##NAME(dest, source, nelems, pe); \
+            DUSHMEM_IMPL_CALL(dushmem_impl_##F##_##NAME)(dest, source, nelems, pe); \
         } \
     }
 
@@ -118,7 +126,7 @@ void dushmem_impl_ring_bell(int pe);
     DUSHMEM_IMPL_INLINE void F##_##NAME(T *dest, const T *source, size_t nelems, int pe) { \
         const dushmem_fast_path *record = dushmem_fast_path_v1; \
         uintptr_t address = (uintptr_t)source; \
-        if (nelems <= SIZE_MAX / (SIZE) && DUSHMEM_IMPL_FITS(record, address, nelems * (SIZE), pe)) { \
+        if (nelems <= SIZE_MAX / (SIZE) && DUSHMEM_IMPL_FITS(record, address, dest, nelems * (SIZE), pe)) { \
             DUSHMEM_IMPL_MOVE(address, record->delta[pe]); \
             __asm__ volatile("" ::: "memory"); \
             if (nelems == 1) \
@@ -126,7 +134,7 @@ void dushmem_impl_ring_bell(int pe);
             else \
                 __builtin_memmove(dest, (const void *)address, nelems * (SIZE)); \
         } else { \
-            dushmem_impl_##F##_##NAME(dest, source, nelems, pe); \
+            DUSHMEM_IMPL_CALL(dushmem_impl_##F##_##NAME)(dest, source, nelems, pe); \
         } \
     }
 
@@ -149,7 +157,7 @@ void dushmem_impl_ring_bell(int pe);
             __atomic_load((T *)address, &value, __ATOMIC_ACQUIRE); \
             return value; \
         } \
-        return dushmem_impl_##F##_##NAME##_atomic_fetch(source, pe); \
+        return DUSHMEM_IMPL_CALL(dushmem_impl_##F##_##NAME##_atomic_fetch)(source, pe); \
     }
 
 #define DUSHMEM_IMPL_AMO_SET(F, NAME, T) \
@@ -163,7 +171,7 @@ void dushmem_impl_ring_bell(int pe);
             __atomic_store((T *)address, &value, __ATOMIC_RELEASE); \
             DUSHMEM_IMPL_RING(bell, pe); \
         } else { \
-            dushmem_impl_##F##_##NAME##_atomic_set(dest, value, pe); \
+            DUSHMEM_IMPL_CALL(dushmem_impl_##F##_##NAME##_atomic_set)(dest, value, pe); \
         } \
     }
 
@@ -180,7 +188,7 @@ void dushmem_impl_ring_bell(int pe);
             DUSHMEM_IMPL_RING(bell, pe); \
             return old; \
         } \
-        return dushmem_impl_##F##_##NAME##_atomic_swap(dest, value, pe); \
+        return DUSHMEM_IMPL_CALL(dushmem_impl_##F##_##NAME##_atomic_swap)(dest, value, pe); \
     }
 
 #define DUSHMEM_IMPL_AMO_CSWAP(F, NAME, T) \
@@ -195,7 +203,7 @@ void dushmem_impl_ring_bell(int pe);
             DUSHMEM_IMPL_RING(bell, pe); \
             return cond; \
         } \
-        return dushmem_impl_##F##_##NAME##_atomic_compare_swap(dest, cond, value, pe); \
+        return DUSHMEM_IMPL_CALL(dushmem_impl_##F##_##NAME##_atomic_compare_swap)(dest, cond, value, pe); \
     }
 
 /* An operation that returns the old value, and the one that does not. */
@@ -212,7 +220,7 @@ void dushmem_impl_ring_bell(int pe);
             DUSHMEM_IMPL_RING(bell, pe); \
             return old; \
         } \
-        return dushmem_impl_##F##_##NAME##_atomic_fetch_##OP(dest, value, pe); \
+        return DUSHMEM_IMPL_CALL(dushmem_impl_##F##_##NAME##_atomic_fetch_##OP)(dest, value, pe); \
     } \
     extern void dushmem_impl_##F##_##NAME##_atomic_##OP(T *dest, T value, int pe) \
         __asm__(#F "_" #NAME "_atomic_" #OP); \
@@ -224,7 +232,7 @@ void dushmem_impl_ring_bell(int pe);
             (void)BUILTIN((T *)address, value, __ATOMIC_ACQ_REL); \
             DUSHMEM_IMPL_RING(bell, pe); \
         } else { \
-            dushmem_impl_##F##_##NAME##_atomic_##OP(dest, value, pe); \
+            DUSHMEM_IMPL_CALL(dushmem_impl_##F##_##NAME##_atomic_##OP)(dest, value, pe); \
         } \
     }
 
@@ -241,7 +249,7 @@ void dushmem_impl_ring_bell(int pe);
             DUSHMEM_IMPL_RING(bell, pe); \
             return old; \
         } \
-        return dushmem_impl_##F##_##NAME##_atomic_fetch_inc(dest, pe); \
+        return DUSHMEM_IMPL_CALL(dushmem_impl_##F##_##NAME##_atomic_fetch_inc)(dest, pe); \
     } \
     extern void dushmem_impl_##F##_##NAME##_atomic_inc(T *dest, int pe) __asm__(#F "_" #NAME "_atomic_inc"); \
     DUSHMEM_IMPL_INLINE void F##_##NAME##_atomic_inc(T *dest, int pe) { \
@@ -252,7 +260,7 @@ void dushmem_impl_ring_bell(int pe);
             (void)__atomic_fetch_add((T *)address, 1, __ATOMIC_ACQ_REL); \
             DUSHMEM_IMPL_RING(bell, pe); \
         } else { \
-            dushmem_impl_##F##_##NAME##_atomic_inc(dest, pe); \
+            DUSHMEM_IMPL_CALL(dushmem_impl_##F##_##NAME##_atomic_inc)(dest, pe); \
         } \
     }
 

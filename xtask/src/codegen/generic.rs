@@ -134,8 +134,10 @@ fn reduce(table: &Table) -> (String, String, String) {
         let spelled = spelled(&ty.c);
         let mut cases = String::new();
         for (name, ops) in tables {
-            let same = |other: &&&super::table::Type| other.c == ty.c || other.same_as.as_ref() == Some(&ty.name);
-            let Some(member) = table.members(name, Family::Dushmem).iter().find(same).map(|ty| ty.name.clone())
+            let same =
+                |other: &&&super::table::Type| other.c == ty.c || other.same_as.as_ref() == Some(&ty.name);
+            let Some(member) =
+                table.members(name, Family::Dushmem).iter().find(same).map(|ty| ty.name.clone())
             else {
                 continue;
             };

@@ -52,7 +52,8 @@ fn prototypes(table: &Table, op: &Op, space: Space) -> String {
         "global_exit" => "DUSHMEM_IMPL_NORETURN ",
         _ => "",
     };
-    let mut text = format!("\n/* {} */\n", op.doc);
+    let age = op.deprecated.as_ref().map_or(String::new(), |version| format!(" Deprecated since {version}."));
+    let mut text = format!("\n/* {}{age} */\n", op.doc);
     for function in functions(table, op, space) {
         let _ = writeln!(text, "{attribute}{};", function.prototype(&function.name()));
     }
@@ -63,8 +64,11 @@ fn prototypes(table: &Table, op: &Op, space: Space) -> String {
 fn body(table: &Table, space: Space) -> String {
     let mut text = String::new();
     for (area, heading) in AREAS {
-        let ops: Vec<&Op> =
-            table.ops.iter().filter(|op| op.area == *area && op.body.is_some() && op.spaces.contains(&space)).collect();
+        let ops: Vec<&Op> = table
+            .ops
+            .iter()
+            .filter(|op| op.area == *area && op.body.is_some() && op.spaces.contains(&space))
+            .collect();
         let Some(first) = ops.first() else { continue };
         let section = match first.section.as_str() {
             "-" => String::new(),
@@ -184,7 +188,9 @@ fn extension_header(table: &Table, family: Family) -> String {
     let name = family.prefix();
     let about = match family {
         Family::Shmem => "Extensions to OpenSHMEM.",
-        _ => "Extensions: operations on streams, set-up by attributes. A stream is what the runtime's\n * stream type is: hipStream_t, cudaStream_t.",
+        _ => {
+            "Extensions: operations on streams, set-up by attributes. A stream is what the runtime's\n * stream type is: hipStream_t, cudaStream_t."
+        }
     };
     let prototypes = body(table, space);
     let prototypes = if prototypes.is_empty() { String::new() } else { extern_c(&prototypes) };
@@ -231,6 +237,7 @@ fn alias(function: &Function<'_>) -> String {
     let extension = if function.space.extension { "x" } else { "" };
     let name = format!("{}{extension}_host_{}", function.space.family.prefix(), function.stem());
     // The headers of the other family may not be included, so its handles go by their type.
-    let prototype = function.prototype(&name).replace(&format!("{}_team_t", function.space.family.prefix()), "int32_t");
+    let prototype =
+        function.prototype(&name).replace(&format!("{}_team_t", function.space.family.prefix()), "int32_t");
     format!("{prototype} __asm__(\"{}\");", function.name())
 }

@@ -15,11 +15,14 @@ pub fn root() -> PathBuf {
 
 /// Names that the built library must export: the table's, and those of its headers' inline functions.
 pub fn exported_names() -> Result<Vec<String>, String> {
-    let table = table::Table::load(&root().join("api"))?;
-    let mut names: Vec<String> = expand::exported(&table).iter().map(expand::Function::name).collect();
+    Ok(names(&table::Table::load(&root().join("api"))?))
+}
+
+fn names(table: &table::Table) -> Vec<String> {
+    let mut names: Vec<String> = expand::exported(table).iter().map(expand::Function::name).collect();
     names.extend(inline::SUPPORT.iter().map(|name| name.to_string()));
     names.sort();
-    Ok(names)
+    names
 }
 
 /// Every generated file: path below the root, and text.
@@ -31,6 +34,7 @@ fn files() -> Result<Vec<(String, String)>, String> {
     files.extend(generic::files(&table));
     files.push(("crates/core/src/gen/env.rs".into(), rust::variables(&table)));
     files.extend(rust::exports(&table)?);
+    files.push(("crates/capi/tests/names.txt".into(), names(&table).join("\n") + "\n"));
     Ok(files)
 }
 
@@ -50,7 +54,9 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         }
         stale.push(path.as_str());
         if !check {
-            full.parent().map_or(Ok(()), std::fs::create_dir_all).map_err(|error| format!("{path}: {error}"))?;
+            full.parent()
+                .map_or(Ok(()), std::fs::create_dir_all)
+                .map_err(|error| format!("{path}: {error}"))?;
             std::fs::write(&full, text).map_err(|error| format!("{path}: {error}"))?;
         }
     }
@@ -58,7 +64,10 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         (_, true) => println!("codegen: {} files are up to date", files.len()),
         (false, false) => println!("codegen: wrote {} of {} files", stale.len(), files.len()),
         (true, false) => {
-            return Err(format!("codegen: not what the table says: {}; run cargo xtask codegen", stale.join(", ")));
+            return Err(format!(
+                "codegen: not what the table says: {}; run cargo xtask codegen",
+                stale.join(", ")
+            ));
         }
     }
     Ok(())

@@ -228,8 +228,19 @@ impl Table {
             })
             .collect::<Result<_, String>>()?;
         let columns = [
-            "area", "name", "table", "returns", "params", "families", "ctx", "generic", "since", "deprecated",
-            "section", "status", "doc",
+            "area",
+            "name",
+            "table",
+            "returns",
+            "params",
+            "families",
+            "ctx",
+            "generic",
+            "since",
+            "deprecated",
+            "section",
+            "status",
+            "doc",
         ];
         let ops = read(dir, "ops.tsv", &columns)?
             .into_iter()
@@ -334,11 +345,16 @@ impl Table {
                 return Err(format!("api/ops.tsv: {}: name and type table do not fit", op.name));
             }
             if op.body.is_some() && op.doc == "-" {
-                return Err(format!("api/ops.tsv: {}: it is exported, so it needs a line of documentation", op.name));
+                return Err(format!(
+                    "api/ops.tsv: {}: it is exported, so it needs a line of documentation",
+                    op.name
+                ));
             }
             let single = vec![op.name.clone()];
             let all = op.spaces.iter().map(|space| format!("{}{}", space.prefix(), op.name));
-            for name in if op.spaces.is_empty() { single.into_iter() } else { all.collect::<Vec<_>>().into_iter() } {
+            for name in
+                if op.spaces.is_empty() { single.into_iter() } else { all.collect::<Vec<_>>().into_iter() }
+            {
                 if names.insert(name.clone(), &op.area).is_some() {
                     return Err(format!("api/ops.tsv: {name} occurs twice"));
                 }

@@ -4,6 +4,7 @@
 mod amo;
 mod collective;
 mod context;
+pub mod inlined;
 mod lock;
 mod memory;
 mod ordering;
@@ -11,6 +12,6 @@ mod p2p_sync;
 mod rma;
 mod setup;
 mod signal;
+mod stream;
 mod team;
 mod thread;
-pub mod inlined;

@@ -82,7 +82,13 @@ unsafe extern "C" fn longdouble_put(dest: *mut u8, value: *const u8, pe: i32, ct
 
 /// For `c/longdouble.c`, which has room for the value.
 #[unsafe(export_name = "dushmem_impl_longdouble_get")]
-unsafe extern "C" fn longdouble_get(value: *mut u8, source: *const u8, pe: i32, ctx: Ctx, name: *const c_char) {
+unsafe extern "C" fn longdouble_get(
+    value: *mut u8,
+    source: *const u8,
+    pe: i32,
+    ctx: Ctx,
+    name: *const c_char,
+) {
     // SAFETY: a literal; room for 16 bytes at `value`.
     unsafe { get::<u8>(value, source, size_of::<LongDouble>(), pe, ctx, Name::new(name)) }
 }

@@ -13,7 +13,9 @@ pub unsafe fn until<T: WaitInt>(ivar: *mut T, cmp: i32, cmp_value: T, name: Name
 #[inline(never)]
 pub unsafe fn signal_until(sig_addr: *mut u64, cmp: i32, cmp_value: u64, name: Name) -> u64 {
     // SAFETY: the caller's.
-    must(name, |w| unsafe { w.wait_until(Call::SignalWaitUntil, sig_addr, Cmp::from_number(cmp)?, cmp_value) })
+    must(name, |w| unsafe {
+        w.wait_until(Call::SignalWaitUntil, sig_addr, Cmp::from_number(cmp)?, cmp_value)
+    })
 }
 
 #[inline(never)]

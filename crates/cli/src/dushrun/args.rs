@@ -18,7 +18,8 @@ Exit codes: that of the first PE that failed, 128 + number of the signal if one 
 global_exit; 124: the time limit was reached; 125: dushrun itself failed; 126: the program cannot be \
 executed; 127: there is no such program.";
 
-const USAGE: &str = "dushrun [OPTIONS] [--] PROGRAM [ARGS]... [: [-n N] [-x NAME=VALUE]... PROGRAM [ARGS]...]...";
+const USAGE: &str =
+    "dushrun [OPTIONS] [--] PROGRAM [ARGS]... [: [-n N] [-x NAME=VALUE]... PROGRAM [ARGS]...]...";
 
 /// Which PEs run under a debugger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -216,7 +217,10 @@ mod tests {
     #[test]
     fn times_have_units() {
         let ms = |text| duration(text).map(|d| d.as_millis());
-        assert_eq!((ms("1.5"), ms("2s"), ms("2m"), ms("1h")), (Ok(1500), Ok(2000), Ok(120_000), Ok(3_600_000)));
+        assert_eq!(
+            (ms("1.5"), ms("2s"), ms("2m"), ms("1h")),
+            (Ok(1500), Ok(2000), Ok(120_000), Ok(3_600_000))
+        );
         for bad in ["", "0", "-1", "x", "1d", "s", "nan", "inf", "1e300h"] {
             assert!(duration(bad).is_err(), "{bad}");
         }

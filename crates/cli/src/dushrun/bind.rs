@@ -48,11 +48,15 @@ impl Bind {
             Bind::Cpu => Some(CpuSet::of([usable[pe % count]])),
             // More PEs than CPUs: neighbours share one.
             Bind::Spread if pes >= count => Some(CpuSet::of([usable[pe * count / pes]])),
-            Bind::Spread => Some(CpuSet::of(usable[pe * count / pes..(pe + 1) * count / pes].iter().copied())),
+            Bind::Spread => {
+                Some(CpuSet::of(usable[pe * count / pes..(pe + 1) * count / pes].iter().copied()))
+            }
             Bind::List(sets) => {
                 let set = &sets[pe % sets.len()];
                 if let Some(cpu) = set.iter().find(|cpu| !usable.contains(cpu)) {
-                    return Err(format!("--bind: CPU {cpu} is not among those that may be used here: {usable:?}"));
+                    return Err(format!(
+                        "--bind: CPU {cpu} is not among those that may be used here: {usable:?}"
+                    ));
                 }
                 Some(CpuSet::of(set.iter().copied()))
             }

@@ -40,7 +40,9 @@ pub fn wrap(style: Style, pe: usize, command: &[OsString]) -> Vec<OsString> {
     };
     let batch: &[&str] = match style {
         // Unlike a plain backtrace this one is no error where the program has ended.
-        Style::Batch => &["-batch", "-return-child-result", "-ex", "run", "-ex", "thread apply all backtrace"],
+        Style::Batch => {
+            &["-batch", "-return-child-result", "-ex", "run", "-ex", "thread apply all backtrace"]
+        }
         Style::Here | Style::Window => &[],
     };
     let words = before.into_iter().chain(gdb.split(' ')).chain([quiet]).chain(batch.iter().copied());

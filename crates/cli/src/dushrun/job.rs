@@ -1,8 +1,8 @@
 //! The life of a job: start, watch, end.
 use crate::error::{RunError, TIMED_OUT, system};
-use crate::{descendants, hang};
 use crate::output::Output;
 use crate::plan::{PePlan, Plan, Program};
+use crate::{descendants, hang};
 use dushmem_boot::job::{JobPage, PeState};
 use dushmem_boot::launch::{LaunchLine, MAX_PES, Message, VARIABLE};
 use dushmem_os::process::{self, Ended, FileLimit, Spawn, Spawner};
@@ -30,8 +30,9 @@ struct Pe {
     ended: Option<Ended>,
     /// Ended before finalize, with exit code 0.
     left: bool,
-    /// The process that called init, where that is a descendant of the one that was started.
-    inner: Option<(u32, OwnedFd)>,
+    /// The process that called init, where that is a descendant of the one that was started, and what
+    /// tells its end.
+    inner: Option<(u32, Option<OwnedFd>)>,
     /// When that process ended before finalize while the started one went on.
     lost: Option<Instant>,
 }
@@ -66,8 +67,15 @@ struct Job<'a> {
 /// Runs the job; gives dushrun's exit code.
 pub fn run(plan: &Plan) -> Result<i32, RunError> {
     let caught = [
-        sig::SIGCHLD, sig::SIGINT, sig::SIGTERM, sig::SIGHUP, sig::SIGQUIT, sig::SIGUSR1, sig::SIGUSR2,
-        sig::SIGTSTP, sig::SIGCONT,
+        sig::SIGCHLD,
+        sig::SIGINT,
+        sig::SIGTERM,
+        sig::SIGHUP,
+        sig::SIGQUIT,
+        sig::SIGUSR1,
+        sig::SIGUSR2,
+        sig::SIGTSTP,
+        sig::SIGCONT,
     ];
     let total = plan.pes.len();
     if total > MAX_PES {
@@ -211,7 +219,8 @@ impl Job<'_> {
         fds.push(PollFd::new(self.signals.fd(), PollFlags::IN));
         fds.extend(self.control.iter().map(|fd| PollFd::new(fd, PollFlags::IN)));
         let inner = self.pes.iter().filter(|pe| pe.lost.is_none() && pe.ended.is_none());
-        fds.extend(inner.filter_map(|pe| pe.inner.as_ref()).map(|(_, fd)| PollFd::new(fd, PollFlags::IN)));
+        let inner = inner.filter_map(|pe| pe.inner.as_ref()?.1.as_ref());
+        fds.extend(inner.map(|fd| PollFd::new(fd, PollFlags::IN)));
         self.output.waits(|fd, write| {
             fds.push(PollFd::from_borrowed_fd(fd, if write { PollFlags::OUT } else { PollFlags::IN }));
         });
@@ -282,8 +291,15 @@ impl Job<'_> {
         let mut buffer = [0; socket::MESSAGE];
         while let Some((len, pid)) = self.control.as_ref().and_then(|fd| socket::receive(fd, &mut buffer)) {
             match Message::decode(&buffer[..len]) {
-                Some(Message::Joined { pe }) if pid != 0 && self.pes.get(pe).is_some_and(|pe| pe.pid != pid) => {
-                    self.pes[pe].inner = process::watch(pid).ok().map(|fd| (pid, fd));
+                Some(Message::Joined { pe })
+                    if pid != 0 && self.pes.get(pe).is_some_and(|pe| pe.pid != pid) =>
+                {
+                    let watch = process::watch(pid);
+                    // It may have ended already.
+                    let gone =
+                        watch.as_ref().is_err_and(|why| why.raw_os_error() == Some(process::NO_PROCESS));
+                    self.pes[pe].lost = gone.then(Instant::now);
+                    self.pes[pe].inner = Some((pid, watch.ok()));
                 }
                 Some(Message::Abort { code, text, .. }) => {
                     self.end(code & 0xff, (!text.is_empty()).then_some(&*text));
@@ -296,7 +312,7 @@ impl Job<'_> {
             self.control = None;
         }
         for pe in &mut self.pes {
-            if let (Some((_, fd)), None) = (&pe.inner, pe.lost)
+            if let (Some((_, Some(fd))), None) = (&pe.inner, pe.lost)
                 && socket::readable(fd)
             {
                 pe.lost = Some(Instant::now());
@@ -322,15 +338,21 @@ impl Job<'_> {
                 }
             }
             Ended::Exit(code) => {
-                let when = if state == PeState::Started { "without having called init" } else { "before finalize" };
-                let line = format!("dushrun: PE {pe} (pid {}) exited with code {code} {when}", self.shown_pid(pe));
+                let when = if state == PeState::Started {
+                    "before it had joined the job"
+                } else {
+                    "before finalize"
+                };
+                let line =
+                    format!("dushrun: PE {pe} (pid {}) exited with code {code} {when}", self.shown_pid(pe));
                 self.end(code, Some(&line));
             }
             Ended::Signal { number, .. } if self.asked == Some(number) => {
                 let line = format!("dushrun: the job was ended by {}", signal::name(number));
                 self.end(128 + number, Some(&line));
             }
-            Ended::Signal { number: sig::SIGPIPE, .. } if self.output.broken() => {
+            // Whoever read the output has seen enough.
+            Ended::Signal { number: sig::SIGPIPE, .. } if self.output.broken() || self.plan.pes[pe].direct => {
                 self.end(128 + sig::SIGPIPE, None);
             }
             Ended::Signal { number, core } => {
@@ -375,7 +397,8 @@ impl Job<'_> {
         for pe in 0..self.pes.len() {
             if self.pes[pe].ended.is_none() {
                 let pid = self.shown_pid(pe);
-                self.output.say(&format!("dushrun: PE {pe} (pid {pid}) {}", hang::whereabouts(&self.page, pe)));
+                self.output
+                    .say(&format!("dushrun: PE {pe} (pid {pid}) {}", hang::whereabouts(&self.page, pe)));
             }
         }
         self.end(TIMED_OUT, None);
@@ -390,17 +413,20 @@ impl Job<'_> {
         };
         if let Some(pe) = (0..self.pes.len()).find(lost) {
             let (pid, outer) = (self.shown_pid(pe), self.pes[pe].pid);
-            let line = format!("dushrun: PE {pe} (pid {pid}) ended before finalize; pid {outer}, which started it, runs on");
+            let line = format!(
+                "dushrun: PE {pe} (pid {pid}) ended before finalize; pid {outer}, which started it, runs on"
+            );
             self.end(1, Some(&line));
             return;
         }
         let Some(gone) = self.pes.iter().position(|pe| pe.left) else { return };
         let stuck = |pe: &usize| {
-            self.pes[*pe].ended.is_none() && hang::longest_wait(&self.page, *pe).is_some_and(|(_, time)| time >= STUCK)
+            self.pes[*pe].ended.is_none()
+                && hang::longest_wait(&self.page, *pe).is_some_and(|(_, time)| time >= STUCK)
         };
         if let Some(waiter) = (0..self.pes.len()).find(stuck) {
             let how = match self.page.card(gone).state() {
-                PeState::Started => "without having called init",
+                PeState::Started => "without joining the job",
                 _ => "without finalize",
             };
             let whereabouts = hang::whereabouts(&self.page, waiter);
@@ -431,10 +457,16 @@ fn start_error(pe: usize, plan: &PePlan, why: io::Error) -> RunError {
             let why = io::Error::new(why.kind(), "its interpreter or dynamic loader is missing");
             RunError::NotExecutable { program, why }
         }
-        ErrorKind::WouldBlock => RunError::Start { pe, why, hint: "; raise the limit on processes (ulimit -u)" },
+        ErrorKind::WouldBlock => {
+            RunError::Start { pe, why, hint: "; raise the limit on processes (ulimit -u)" }
+        }
         _ => {
             let files = matches!(why.raw_os_error(), Some(process::TOO_MANY_FILES));
-            RunError::Start { pe, why, hint: if files { "; raise the limit on open files (ulimit -n)" } else { "" } }
+            RunError::Start {
+                pe,
+                why,
+                hint: if files { "; raise the limit on open files (ulimit -n)" } else { "" },
+            }
         }
     }
 }

@@ -12,10 +12,11 @@ mod output;
 mod plan;
 
 fn main() {
-    let code = match args::read(std::env::args_os()).and_then(plan::Plan::new).and_then(|plan| job::run(&plan)) {
-        Ok(code) => code,
-        Err(error) => error.show(),
-    };
+    let code =
+        match args::read(std::env::args_os()).and_then(plan::Plan::new).and_then(|plan| job::run(&plan)) {
+            Ok(code) => code,
+            Err(error) => error.show(),
+        };
     // Nothing is left to be done, so the process need not take itself apart.
     dushmem_os::process::exit_now(code)
 }

@@ -56,7 +56,9 @@ impl Plan {
             Some(pes) => Ok(pes as usize),
             None if several => {
                 let program = part.command[0].display();
-                Err(RunError::Arguments(format!("-n is missing for {program}: a job of several programs needs it")))
+                Err(RunError::Arguments(format!(
+                    "-n is missing for {program}: a job of several programs needs it"
+                )))
             }
             None => Ok(dushmem_os::cpu::usable_cpus()),
         };
@@ -80,7 +82,9 @@ impl Plan {
             for _ in 0..count {
                 let pe = pes.len();
                 let program = match debugger::style(cli.gdb, pe, total, windows) {
-                    Some(style) => std::rc::Rc::new(self::program(&debugger::wrap(style, pe, &part.command))?),
+                    Some(style) => {
+                        std::rc::Rc::new(self::program(&debugger::wrap(style, pe, &part.command))?)
+                    }
                     None => program.clone(),
                 };
                 let cpus = cli.bind.cpus(pe, total, &usable).map_err(RunError::Arguments)?;
@@ -127,7 +131,8 @@ fn environment(set: &[OsString]) -> Result<Vec<CString>, RunError> {
         word.push(value);
         c_string(word)
     };
-    let mut all: Vec<CString> = inherited.map(|(name, value)| pair(&name, &value)).collect::<Result<_, _>>()?;
+    let mut all: Vec<CString> =
+        inherited.map(|(name, value)| pair(&name, &value)).collect::<Result<_, _>>()?;
     for (at, (name, value)) in extra.iter().enumerate() {
         // The last of several settings counts.
         if !extra[at + 1..].iter().any(|(later, _)| later == name) {
@@ -147,12 +152,14 @@ pub fn find(name: &OsStr) -> Result<PathBuf, RunError> {
                 Err(RunError::NotFound { program: shown(), hint: String::new() })
             }
             Err(why) => Err(RunError::NotExecutable { program: shown(), why }),
-            Ok(meta) if meta.is_dir() => {
-                Err(RunError::NotExecutable { program: shown(), why: std::io::ErrorKind::IsADirectory.into() })
-            }
-            Ok(meta) if meta.permissions().mode() & 0o111 == 0 => {
-                Err(RunError::NotExecutable { program: shown(), why: std::io::ErrorKind::PermissionDenied.into() })
-            }
+            Ok(meta) if meta.is_dir() => Err(RunError::NotExecutable {
+                program: shown(),
+                why: std::io::ErrorKind::IsADirectory.into(),
+            }),
+            Ok(meta) if meta.permissions().mode() & 0o111 == 0 => Err(RunError::NotExecutable {
+                program: shown(),
+                why: std::io::ErrorKind::PermissionDenied.into(),
+            }),
             Ok(_) => Ok(path.to_owned()),
         };
     }

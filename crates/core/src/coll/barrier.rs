@@ -6,6 +6,9 @@ use crate::sync::{Agreement, tag};
 use crate::team::Team;
 use crate::world::World;
 
+/// Set in the number of an announced call whose arguments were found wrong by the member itself.
+const REFUSED: u32 = 1 << 31;
+
 /// The tag of a call without arguments to compare.
 const fn plain(call: Call) -> u32 {
     0x5bd1_e995u32.wrapping_mul(call as u32 + 1)
@@ -50,8 +53,12 @@ impl World {
     /// Gives this member's next synchronisation its number and says what it is for.
     #[inline]
     pub(crate) fn announce(&self, team: &Team, call: Call, detail: u64) -> u32 {
+        self.announce_as(team, call as u32, detail)
+    }
+
+    fn announce_as(&self, team: &Team, call: u32, detail: u64) -> u32 {
         let epoch = team.next_epoch();
-        let what = Announced { call: call as u32, detail, empty_calls: self.empty_calls() };
+        let what = Announced { call, detail, empty_calls: self.empty_calls_for(team) };
         // SAFETY: the own slot, in mapped internals.
         unsafe { &*self.team_slot(team.slot(), self.my_pe() as usize) }.say(epoch, what);
         epoch
@@ -60,43 +67,84 @@ impl World {
     #[inline]
     pub(crate) fn meet(&self, team: &Team, call: Call, sign: u32, detail: u64, epoch: u32) -> Result<()> {
         let line = team.line();
-        // Calls that don't synchronise (allocations of size zero) count too.
-        let sign = sign.wrapping_add((self.empty_calls() as u32).wrapping_mul(0x9e37_79b9));
-        line.arrive(team.n_pes() as u32, epoch, sign);
-        let record = || WaitRecord {
-            call: call as u32,
-            team: team.handle(),
-            awaited: -1,
-            address: epoch.into(),
-            detail,
+        let sign = match self.empty_calls_for(team) {
+            0 => sign,
+            empty => tag(&[sign.into(), empty]),
         };
-        match line.wait(epoch, self.policy(), Some(self.wait_slot()), record) {
-            Agreement::Same => Ok(()),
-            Agreement::Differ => Err(self.disagreement(team, epoch)),
+        line.arrive(team.n_pes() as u32, epoch, sign);
+        let record =
+            || WaitRecord { call: call as u32, team: team.handle(), awaited: -1, address: 0, detail };
+        let agreed = line.wait(epoch, self.policy(), Some(self.wait_slot()), record);
+        // Tags are sums of hashes, which differ for almost all different calls. Allocations have the time to
+        // look closer: heaps that drift apart would be found nowhere else.
+        let exact = (Call::Malloc as u32..=Call::Free as u32).contains(&(call as u32));
+        if agreed == Agreement::Same && !(exact && self.differ(team, epoch)) {
+            return Ok(());
         }
+        Err(self.disagreement(team, epoch))
+    }
+
+    /// Allocations of size zero, which don't synchronise, as far as `team` is concerned. They belong to the
+    /// world: elsewhere a member may legally be one ahead of another.
+    #[inline]
+    fn empty_calls_for(&self, team: &Team) -> u64 {
+        if team.slot() == 0 { self.empty_calls() } else { 0 }
+    }
+
+    /// Takes part in a collective with arguments that are wrong, so that members with right ones don't wait
+    /// for this one: they are told, and this one gets its own `error`.
+    #[cold]
+    pub(crate) fn refuse<T>(&self, team: &Team, call: Call, error: Error) -> Result<T> {
+        if error != Error::NotInitialised {
+            let epoch = self.announce_as(team, call as u32 | REFUSED, 0);
+            let _ = self.meet(team, call, tag(&[call as u64, REFUSED.into()]), 0, epoch);
+        }
+        Err(error)
+    }
+
+    /// What the member of a rank announced.
+    fn said(&self, team: &Team, epoch: u32, rank: usize) -> Announced {
+        // SAFETY: a member's slot, in mapped internals.
+        unsafe { &*self.team_slot(team.slot(), team.pes()[rank] as usize) }.said(epoch)
+    }
+
+    fn differ(&self, team: &Team, epoch: u32) -> bool {
+        let first = self.said(team, epoch, 0);
+        (1..team.pes().len()).any(|rank| self.said(team, epoch, rank) != first)
     }
 
     /// Says who called what.
     #[cold]
     fn disagreement(&self, team: &Team, epoch: u32) -> Error {
-        let said = |rank: usize| {
-            // SAFETY: a member's slot, in mapped internals.
-            unsafe { &*self.team_slot(team.slot(), team.pes()[rank] as usize) }.said(epoch)
-        };
         let show = |rank: usize, what: Announced| {
-            let name = Call::name(what.call);
-            let takes_size = (Call::Malloc as u32..=Call::Free as u32).contains(&what.call)
-                || (Call::Broadcast as u32..=Call::TeamSplit as u32).contains(&what.call);
-            let detail = if takes_size { format!(" of {} bytes", what.detail) } else { String::new() };
-            format!("PE {} calls {name}{detail}", team.pes()[rank])
+            let call = what.call & !REFUSED;
+            let (name, pe) = (Call::name(call), team.pes()[rank]);
+            let takes_size = (Call::Malloc as u32..=Call::Realloc as u32).contains(&call)
+                || (Call::Broadcast as u32..=Call::Reduce as u32).contains(&call);
+            match () {
+                _ if what.call != call => format!("PE {pe} calls {name} with an argument that is wrong"),
+                _ if takes_size => format!("PE {pe} calls {name} of {} bytes", what.detail),
+                _ if call == Call::Free as u32 => {
+                    format!("PE {pe} calls {name} of the block at offset {} of the heap", what.detail)
+                }
+                _ => format!("PE {pe} calls {name}"),
+            }
         };
-        let first = said(0);
-        let other = (1..team.pes().len()).map(|rank| (rank, said(rank))).find(|(_, what)| *what != first);
+        let speaker = team.pes()[0] as usize;
+        let members = 0..team.pes().len();
+        let first = self.said(team, epoch, 0);
+        // All have been told now, so the count of empty calls begins anew, the same everywhere.
+        if team.slot() == 0 {
+            let most = members.clone().map(|rank| self.said(team, epoch, rank).empty_calls).max();
+            self.set_empty_calls(most.unwrap_or(0));
+        }
+        let other = members.map(|rank| (rank, self.said(team, epoch, rank))).find(|(_, what)| *what != first);
         let Some((rank, what)) = other else {
-            return Error::Disagreement(format!(
+            let text = format!(
                 "{}, and others call it with other arguments; every member must pass the same",
                 show(0, first)
-            ));
+            );
+            return Error::Disagreement { text, first: speaker };
         };
         let mut text = format!("{}, {}", show(0, first), show(rank, what));
         if what.empty_calls != first.empty_calls {
@@ -107,7 +155,8 @@ impl World {
                 team.pes()[fewer]
             );
         }
-        Error::Disagreement(format!("{text}; every member must make the same calls in the same order"))
+        let text = format!("{text}; every member must make the same calls in the same order");
+        Error::Disagreement { text, first: speaker }
     }
 
     /// Each member contributes equally many bytes, at most [`PAYLOAD`]; gives everybody's, by rank.

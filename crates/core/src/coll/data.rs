@@ -28,10 +28,13 @@ impl World {
         self.check_alive()?;
         let n = team.n_pes() as usize;
         let Some(root_pe) = team.world_pe(root) else {
-            return Err(Error::BadPe { pe: root, n, of: "this team (argument PE_root)" });
+            let error = Error::BadPe { pe: root, n, of: "this team (argument PE_root)" };
+            return self.refuse(team, Call::Broadcast, error);
         };
-        self.own_buffers(dest, bytes, source, bytes)?;
         let call = Call::Broadcast;
+        if let Err(error) = self.own_buffers(dest, bytes, source, bytes) {
+            return self.refuse(team, call, error);
+        }
         let sign = data_tag(call, &[bytes as u64, root as u64]);
         let is_root = team.my_pe() == root;
         let epoch = self.announce(team, call, bytes as u64);
@@ -59,9 +62,11 @@ impl World {
     /// As for [`World::broadcast`]; `dest` holds `bytes` bytes for each member.
     pub unsafe fn fcollect(&self, team: &Team, dest: *mut u8, source: *const u8, bytes: usize) -> Result<()> {
         self.check_alive()?;
-        let total = self.total(team, bytes)?;
-        self.own_buffers(dest, total, source, bytes)?;
         let call = Call::Fcollect;
+        let checked = self.total(team, bytes).and_then(|total| self.own_buffers(dest, total, source, bytes));
+        if let Err(error) = checked {
+            return self.refuse(team, call, error);
+        }
         let sign = data_tag(call, &[bytes as u64]);
         let epoch = self.announce(team, call, bytes as u64);
         let small = bytes <= PAYLOAD;
@@ -85,15 +90,21 @@ impl World {
     }
 
     /// Sends block `j` of `source` (`bytes` bytes a block) to the member of rank `j`, where it becomes the
-    /// block of this member's rank.
+    /// block of this member's rank. In place (`dest == source`) is fine, for large messages at the price of a
+    /// copy.
     ///
     /// # Safety
     /// As for [`World::broadcast`]; both hold `bytes` bytes for each member.
     pub unsafe fn alltoall(&self, team: &Team, dest: *mut u8, source: *const u8, bytes: usize) -> Result<()> {
         self.check_alive()?;
-        let total = self.total(team, bytes)?;
-        self.own_buffers(dest, total, source, total)?;
         let call = Call::Alltoall;
+        let checked = self
+            .total(team, bytes)
+            .and_then(|total| self.own_buffers(dest, total, source, total).map(|()| total));
+        let total = match checked {
+            Ok(total) => total,
+            Err(error) => return self.refuse(team, call, error),
+        };
         let sign = data_tag(call, &[bytes as u64]);
         let epoch = self.announce(team, call, bytes as u64);
         let small = total <= PAYLOAD;
@@ -103,6 +114,21 @@ impl World {
         }
         self.meet(team, call, sign, bytes as u64, epoch)?;
         let mine = team.me() * bytes;
+        if !small && dest.cast_const() == source {
+            // Nobody may overwrite a block before its receiver has read it.
+            let mut blocks = vec![0u8; total];
+            for (rank, pe) in self.members_from_me(team) {
+                // SAFETY: block `rank` of the copy, block of this member in the other's source.
+                unsafe {
+                    let to = blocks.as_mut_ptr().add(rank * bytes);
+                    self.fetch(pe, to, source as usize + mine, bytes);
+                }
+            }
+            self.synchronise(team, call, sign, bytes as u64)?;
+            // SAFETY: the destination was checked.
+            unsafe { mapped::copy(dest, blocks.as_ptr(), total) };
+            return Ok(());
+        }
         for (rank, pe) in self.members_from_me(team) {
             // SAFETY: block `rank` of the destination, block of this member in the other's source.
             unsafe {

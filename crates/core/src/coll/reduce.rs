@@ -62,10 +62,11 @@ pub trait ReduceNum: Copy + 'static {
 /// Both vectors have `n` elements.
 #[inline(always)]
 unsafe fn each<T: Copy>(acc: *mut u8, other: *const u8, n: usize, f: impl Fn(T, T) -> T) {
+    // Costs nothing on x86-64, and a vector at an odd address is no reason to crash.
     let (acc, other) = (acc.cast::<T>(), other.cast::<T>());
     for i in 0..n {
         // SAFETY: element i of both.
-        unsafe { acc.add(i).write(f(acc.add(i).read(), other.add(i).read())) };
+        unsafe { acc.add(i).write_unaligned(f(acc.add(i).read_unaligned(), other.add(i).read_unaligned())) };
     }
 }
 
@@ -161,10 +162,15 @@ impl World {
         self.check_alive()?;
         let why = "more than the address space";
         let overflow = Error::BadValue { arg: "nreduce", value: n as i64, why };
-        let bytes =
-            n.checked_mul(reducer.elem).filter(|&bytes| bytes <= isize::MAX as usize).ok_or(overflow)?;
-        self.own_buffers(dest, bytes, source, bytes)?;
         let call = Call::Reduce;
+        let bytes = n.checked_mul(reducer.elem).filter(|&bytes| bytes <= isize::MAX as usize);
+        let checked = bytes
+            .ok_or(overflow)
+            .and_then(|bytes| self.own_buffers(dest, bytes, source, bytes).map(|()| bytes));
+        let bytes = match checked {
+            Ok(bytes) => bytes,
+            Err(error) => return self.refuse(team, call, error),
+        };
         let sign = data_tag(call, &[bytes as u64, reducer.tag.into()]);
         let members = team.pes().len();
         let epoch = self.announce(team, call, bytes as u64);

@@ -40,15 +40,21 @@ impl World {
     /// As [`World::malloc`], at a multiple of `align`: a power of two and a multiple of the pointer size.
     pub fn align(&self, align: usize, bytes: usize) -> Result<*mut u8> {
         self.check_alive()?;
-        if !align.is_power_of_two() || align < size_of::<usize>() {
-            let why = "not a power of two that is a multiple of 8";
-            return Err(Error::BadValue { arg: "alignment", value: align as i64, why });
+        let why = match () {
+            _ if !align.is_power_of_two() || align < size_of::<usize>() => {
+                "not a power of two that is a multiple of 8"
+            }
+            _ if align > self.layout().alignment() => {
+                "more than the slices of the symmetric memory are aligned to; a larger heap is aligned further"
+            }
+            _ => return self.allocate(Call::Align, bytes, align, false),
+        };
+        let error = Error::BadValue { arg: "alignment", value: align as i64, why };
+        if bytes == 0 {
+            self.count_empty_call();
+            return Err(error);
         }
-        if align > self.layout().alignment() {
-            let why = "more than the slices of the symmetric memory are aligned to; a larger heap is aligned further";
-            return Err(Error::BadValue { arg: "alignment", value: align as i64, why });
-        }
-        self.allocate(Call::Align, bytes, align, false)
+        self.refuse(self.world_team(), Call::Align, error)
     }
 
     fn allocate(&self, call: Call, bytes: usize, align: usize, zero: bool) -> Result<*mut u8> {
@@ -121,8 +127,11 @@ impl World {
             self.free(block)?;
             return Ok(ptr::null_mut());
         }
-        let offset = self.block_offset(block)?;
         let call = Call::Realloc;
+        let offset = match self.block_offset(block) {
+            Ok(offset) => offset,
+            Err(error) => return self.refuse(self.world_team(), call, error),
+        };
         self.quiet(self.default_context())?;
         let sign = tag(&[call as u64, bytes as u64, offset as u64]);
         self.synchronise(self.world_team(), call, sign, bytes as u64)?;
@@ -154,7 +163,7 @@ impl World {
     /// Offset of the block in use that begins at `block`.
     fn block_offset(&self, block: *mut u8) -> Result<usize> {
         let addr = block as usize;
-        let bad = |why| Error::BadFree { addr, why };
+        let bad = |why| Error::BadAddress { arg: "ptr", addr, why };
         if !self.window().in_heap(addr, 1) {
             return Err(bad(
                 "not in the symmetric heap; free takes what malloc, calloc, align or realloc returned",

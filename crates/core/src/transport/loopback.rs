@@ -79,6 +79,14 @@ impl Queue {
         (self.next() % n as u64) as usize
     }
 
+    /// One of the operations that are `wanted` and may go; which one is chance.
+    fn pick(&mut self, wanted: impl Fn(&Held) -> bool) -> Option<usize> {
+        let n = self.held.len();
+        let from = if n == 0 { return None } else { self.below(n) };
+        let may_go = |&i: &usize| wanted(&self.held[i]) && self.held[i].may_go(&self.held);
+        (from..n).chain(0..from).find(may_go)
+    }
+
     /// How long to hold: mostly not long, now and then long enough to be noticed.
     fn delay(&mut self) -> Duration {
         match self.next() % 8 {
@@ -188,11 +196,7 @@ impl Shared {
         let mut queue = self.lock();
         loop {
             let now = Instant::now();
-            let ready: Vec<usize> = (0..queue.held.len())
-                .filter(|&i| queue.held[i].not_before <= now && queue.held[i].may_go(&queue.held))
-                .collect();
-            if !ready.is_empty() {
-                let pick = ready[queue.below(ready.len())];
+            if let Some(pick) = queue.pick(|held| held.not_before <= now) {
                 self.perform(&mut queue, pick);
                 continue;
             }
@@ -202,6 +206,14 @@ impl Shared {
             let nap =
                 if queue.held.is_empty() { Duration::from_secs(3600) } else { Duration::from_micros(200) };
             queue = self.work.wait_timeout(queue, nap).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Carries out what `concerns` says and may go, until nothing of it is left.
+    fn complete(&self, concerns: impl Fn(&Held) -> bool) {
+        let mut queue = self.lock();
+        while let Some(pick) = queue.pick(&concerns) {
+            self.perform(&mut queue, pick);
         }
     }
 
@@ -306,8 +318,11 @@ impl Transport for Loopback {
         }
     }
 
-    fn amo(&self, _: &Arc<Pending>, pe: usize, addr: usize, request: AmoRequest) -> u64 {
+    fn amo(&self, ctx: &Arc<Pending>, pe: usize, addr: usize, request: AmoRequest) -> u64 {
         let at = self.shared.at(pe, addr, request.width());
+        // Overtakes what is held, but not across a fence.
+        let epoch = ctx.epoch(pe);
+        self.shared.complete(|held| held.pe == pe && Arc::ptr_eq(&held.ctx, ctx) && held.epoch != epoch);
         // SAFETY: the word lies in the window, and the engine has checked its alignment.
         unsafe {
             let old = mapped::execute(at as *mut u8, request);
@@ -353,16 +368,11 @@ impl Transport for Loopback {
     }
 
     fn quiet(&self, ctx: &Arc<Pending>, pes: Option<&[usize]>) {
-        let concerns =
-            |held: &Held| Arc::ptr_eq(&held.ctx, ctx) && pes.is_none_or(|pes| pes.contains(&held.pe));
-        let mut queue = self.shared.lock();
-        loop {
-            let ready: Vec<usize> = (0..queue.held.len())
-                .filter(|&i| concerns(&queue.held[i]) && queue.held[i].may_go(&queue.held))
-                .collect();
-            let Some(last) = ready.len().checked_sub(1) else { return };
-            let pick = ready[queue.below(last + 1)];
-            self.shared.perform(&mut queue, pick);
-        }
+        self.shared
+            .complete(|held| Arc::ptr_eq(&held.ctx, ctx) && pes.is_none_or(|pes| pes.contains(&held.pe)));
+    }
+
+    fn drain(&self) {
+        self.shared.complete(|_| true);
     }
 }

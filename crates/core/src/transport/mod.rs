@@ -100,4 +100,7 @@ pub trait Transport: Debug + Send + Sync {
 
     /// Returns when what the context has issued (to `pes`, or to all) is complete at its targets.
     fn quiet(&self, ctx: &Arc<Pending>, pes: Option<&[usize]>);
+
+    /// Returns when what any context has issued is complete.
+    fn drain(&self);
 }

@@ -1,0 +1,32 @@
+//! dushcc and dushc++: the user's compiler with dushmem's headers and library, like mpicc; and sources
+//! with kernels, compiled for the CPU.
+mod arguments;
+mod copies;
+mod driver;
+mod flags;
+mod foreign;
+mod launch;
+mod options;
+mod prefix;
+mod register;
+mod response;
+mod rewrite;
+mod run;
+mod scratch;
+mod shared;
+mod steps;
+#[cfg(test)]
+mod tests;
+mod token;
+
+fn main() -> std::process::ExitCode {
+    let mut words = std::env::args_os();
+    let called = words.next().unwrap_or_default();
+    match driver::compile(&called, words.collect()) {
+        Ok(code) => std::process::ExitCode::from(code),
+        Err(message) => {
+            eprintln!("dushcc: {message}");
+            std::process::ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Finds `extern __shared__ T name[];` and says how to write it in plain C++.
+use super::rewrite::{Edit, Failure, Source};
+use super::token::Kind;
+
+/// Adds the edits of every declaration of dynamic shared memory.
+///
+/// Within a function the name becomes a reference to an array of unknown length, which is what the
+/// declaration means; at namespace scope it is an object that finds the running block's memory at each use.
+pub fn edits(source: &Source<'_>, out: &mut Vec<Edit>) -> Result<(), Failure> {
+    let mut scopes = Scopes::default();
+    for at in 0..source.tokens.len() {
+        scopes.pass(source, at);
+        if source.word(at) != b"__shared__" || !source.live(at) {
+            continue;
+        }
+        if let Some(edit) = declaration(source, at, scopes.in_function() || source.tokens[at].line != 0)? {
+            out.push(edit);
+        }
+    }
+    Ok(())
+}
+
+/// Which of the open braces are function bodies.
+#[derive(Default)]
+struct Scopes(Vec<bool>);
+
+impl Scopes {
+    fn in_function(&self) -> bool {
+        self.0.last().copied().unwrap_or(false)
+    }
+
+    fn pass(&mut self, source: &Source<'_>, at: usize) {
+        if source.tokens[at].line != 0 {
+            return;
+        }
+        if source.is(at, b'}') {
+            self.0.pop();
+        }
+        if source.is(at, b'{') {
+            let body = at.checked_sub(1).is_some_and(|before| {
+                source.is(before, b')')
+                    || matches!(
+                        source.word(before),
+                        b"const" | b"noexcept" | b"override" | b"final" | b"try" | b"mutable"
+                    )
+            });
+            self.0.push(self.in_function() || body);
+        }
+    }
+}
+
+/// The declaration that holds the `__shared__` at token `at`, if it is an `extern` one.
+fn declaration(source: &Source<'_>, at: usize, in_function: bool) -> Result<Option<Edit>, Failure> {
+    let within = |index: &usize| source.same_line(*index, at);
+    let mut end = at;
+    while end < source.tokens.len() && !(source.is(end, b';') || source.is(end, b'{') || source.is(end, b'}'))
+    {
+        end += 1;
+    }
+    let ends = source.is(end, b';') && within(&end);
+    // In a macro the semicolon may stand where the macro is used.
+    let stop = if ends { end } else { (at..end).take_while(within).last().map_or(at, |last| last + 1) };
+    let Some(start) = declaration_start(source, at, stop) else { return Ok(None) };
+    if !(ends || source.tokens[at].line != 0) {
+        return Ok(None);
+    }
+    let Some(array) = (at..stop).find(|&index| source.is(index, b'[') && source.is(index + 1, b']')) else {
+        return Ok(None);
+    };
+    let name = array - 1;
+    if source.tokens[name].kind != Kind::Word || name <= at {
+        return Ok(None);
+    }
+    if let Some(comma) = (array..stop).find(|&index| source.is(index, b',')) {
+        return Err(source.failure(comma, "one `extern __shared__` declaration can hold only one array here"));
+    }
+    let mut kind = type_text(source, start, name);
+    kind.push_str(&source.plain(array + 2, stop));
+    let name = String::from_utf8_lossy(source.word(name)).into_owned();
+    let range = source.tokens[start].start..source.tokens[stop - 1].end;
+    let mut text = match in_function {
+        true => format!("[[maybe_unused]] auto &{name} = ::dushmem::emu::dynamic_shared_array<{kind}>()"),
+        false => format!("[[maybe_unused]] static ::dushmem::emu::dynamic_shared<{kind}> {name}"),
+    };
+    let newline = if source.tokens[at].line == 0 { "\n" } else { "\\\n" };
+    text.push_str(&newline.repeat(source.text[range.clone()].iter().filter(|&&byte| byte == b'\n').count()));
+    Ok(Some(Edit::replace(range, text)))
+}
+
+/// The first token of the declaration, which is `extern`, `__shared__`, or a qualifier before them. None
+/// where there is no `extern`.
+fn declaration_start(source: &Source<'_>, at: usize, stop: usize) -> Option<usize> {
+    let (mut start, mut seen) = (at, at);
+    while let Some(before) = seen.checked_sub(1).filter(|&index| source.same_line(index, at)) {
+        match source.word(before) {
+            b"extern" => start = before,
+            b"const" | b"volatile" if start == seen => start = before,
+            b")" => {
+                // An alignment between `extern` and `__shared__`.
+                let open = source.matching_back(before, b'(', b')')?;
+                let word = open.checked_sub(1).filter(|&word| ALIGNMENT.contains(&source.word(word)));
+                match word {
+                    Some(word) => {
+                        seen = word;
+                        continue;
+                    }
+                    None => break,
+                }
+            }
+            _ if source.tokens[before].kind == Kind::Word => {}
+            _ => break,
+        }
+        seen = before;
+    }
+    (start..stop).any(|index| source.word(index) == b"extern").then_some(start)
+}
+
+const ALIGNMENT: [&[u8]; 4] = [b"alignas", b"__align__", b"__attribute__", b"_Alignas"];
+
+/// The type: everything before the name except storage, alignment and attributes.
+fn type_text(source: &Source<'_>, start: usize, name: usize) -> String {
+    let mut text = String::new();
+    let mut at = start;
+    while at < name {
+        match source.word(at) {
+            b"extern" | b"__shared__" | b"static" => at += 1,
+            word if ALIGNMENT.contains(&word) => {
+                let mut depth = 0;
+                at += 1;
+                while at < name {
+                    depth += i32::from(source.is(at, b'(')) - i32::from(source.is(at, b')'));
+                    at += 1;
+                    if depth <= 0 {
+                        break;
+                    }
+                }
+            }
+            _ => {
+                let piece = source.plain(at, at + 1);
+                let apart =
+                    text.as_bytes().last().is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+                if apart && source.tokens[at].kind != Kind::Punct {
+                    text.push(' ');
+                }
+                text.push_str(&piece);
+                at += 1;
+            }
+        }
+    }
+    text
+}

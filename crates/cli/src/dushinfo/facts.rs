@@ -1,0 +1,167 @@
+//! Gathers what is shown.
+use dushmem_backends::{BOOTSTRAPS, DEVICES, TRANSPORTS};
+use dushmem_boot::detect::{self, Choice};
+use dushmem_boot::env::{self, Settings, VARIABLES};
+
+/// Name of each family, and the prefixes of variables that it looks at, in order.
+const FAMILIES: [(&str, &[&str]); 3] = [
+    ("dushmem", &["DUSHMEM"]),
+    ("nvshmem", &["DUSHMEM", "NVSHMEM"]),
+    ("shmem", &["DUSHMEM", "SHMEM", "SMA"]),
+];
+
+/// Variables with the prefix that are not settings of the library: those of the tools and of the launcher.
+const OTHERS: [&str; 8] = [
+    "DUSHMEM_LAUNCH",
+    "DUSHMEM_PE",
+    "DUSHMEM_NPES",
+    "DUSHMEM_CC",
+    "DUSHMEM_CXX",
+    "DUSHMEM_PREFIX",
+    "DUSHMEM_EMU_DEVICES",
+    "DUSHMEM_EMU_REMOTE",
+];
+
+/// One variable's value in one family.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Value {
+    /// The family's name.
+    pub family: &'static str,
+    pub value: String,
+    /// The variable that is set, or "default".
+    pub origin: String,
+}
+
+/// One variable.
+#[derive(Debug)]
+pub struct Setting {
+    /// Name in the dushmem family.
+    pub name: String,
+    pub help: &'static str,
+    /// Value in each family.
+    pub values: Vec<Value>,
+}
+
+/// Everything that is shown.
+#[derive(Debug)]
+pub struct Facts {
+    pub version: &'static str,
+    /// CPUs of the affinity mask and cgroup.
+    pub cpus: usize,
+    /// CPUs of the machine.
+    pub machine_cpus: usize,
+    pub bootstraps: &'static [&'static str],
+    pub transports: &'static [&'static str],
+    pub devices: &'static [&'static str],
+    /// What init would do in this environment.
+    pub start: String,
+    pub settings: Vec<Setting>,
+    pub warnings: Vec<String>,
+    /// What init would refuse.
+    pub errors: Vec<String>,
+}
+
+/// Gathers the facts from the machine and from these environment variables.
+pub fn gather(variables: &[(String, String)]) -> Facts {
+    let get = |name: &str| variables.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone());
+    let mut errors = Vec::new();
+    let start = match detect::choose(&get) {
+        Ok(Choice::Launcher(line)) => format!("as PE {} of the {} PEs of a dushrun job", line.pe, line.npes),
+        Ok(Choice::Singleton) => "as a job of one PE".to_owned(),
+        Err(error) => {
+            errors.push(error.to_string());
+            "not at all".to_owned()
+        }
+    };
+    let mut warnings = Vec::new();
+    for (_, prefixes) in FAMILIES {
+        match Settings::read(prefixes, &get) {
+            Ok(settings) => add_new(&mut warnings, settings.warnings),
+            Err(error) => add_new(&mut errors, vec![error.to_string()]),
+        }
+    }
+    let value = |name: &str, default: &str, (family, prefixes): (&'static str, &[&str])| {
+        let found = env::find(prefixes, name, &get);
+        let (value, origin) =
+            found.map_or((default.to_owned(), "default".to_owned()), |found| (found.value, found.variable));
+        Value { family, value, origin }
+    };
+    let setting = |variable: &env::Variable| Setting {
+        name: format!("DUSHMEM_{}", variable.name),
+        help: variable.help,
+        values: FAMILIES.iter().map(|family| value(variable.name, variable.default, *family)).collect(),
+    };
+    let settings: Vec<Setting> = VARIABLES.iter().map(setting).collect();
+    for (name, _) in variables.iter().filter(|(name, _)| name.starts_with("DUSHMEM_")) {
+        if !settings.iter().any(|s| s.name == *name)
+            && !OTHERS.contains(&name.as_str())
+            && !name.starts_with("DUSHMEM_TESTKIT_")
+        {
+            warnings.push(format!("{name} is set, but dushmem has no such variable"));
+        }
+    }
+    Facts {
+        version: env!("CARGO_PKG_VERSION"),
+        cpus: dushmem_os::cpu::usable_cpus(),
+        machine_cpus: std::fs::read_dir("/sys/devices/system/cpu").map_or(0, |dir| {
+            let number =
+                |name: &str| name.strip_prefix("cpu").is_some_and(|rest| rest.parse::<u32>().is_ok());
+            dir.flatten().filter(|entry| entry.file_name().to_str().is_some_and(number)).count()
+        }),
+        bootstraps: BOOTSTRAPS,
+        transports: TRANSPORTS,
+        devices: DEVICES,
+        start,
+        settings,
+        warnings,
+        errors,
+    }
+}
+
+fn add_new(all: &mut Vec<String>, more: Vec<String>) {
+    for text in more {
+        if !all.contains(&text) {
+            all.push(text);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(pairs: &[(&str, &str)]) -> Facts {
+        gather(&pairs.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect::<Vec<_>>())
+    }
+
+    fn size(facts: &Facts, family: usize) -> (&str, &str) {
+        let setting = facts.settings.iter().find(|s| s.name == "DUSHMEM_SYMMETRIC_SIZE").unwrap();
+        (&setting.values[family].value, &setting.values[family].origin)
+    }
+
+    #[test]
+    fn an_empty_environment_has_defaults_only() {
+        let facts = with(&[]);
+        assert!(facts.settings.iter().flat_map(|s| &s.values).all(|value| value.origin == "default"));
+        assert!(facts.errors.is_empty() && facts.warnings.is_empty());
+        assert!(facts.cpus >= 1 && facts.machine_cpus >= facts.cpus);
+    }
+
+    #[test]
+    fn each_family_finds_its_own_names() {
+        let facts = with(&[("SMA_SYMMETRIC_SIZE", "3M"), ("NVSHMEM_SYMMETRIC_SIZE", "2M")]);
+        assert_eq!(size(&facts, 0).1, "default");
+        assert_eq!(size(&facts, 1), ("2M", "NVSHMEM_SYMMETRIC_SIZE"));
+        assert_eq!(size(&facts, 2), ("3M", "SMA_SYMMETRIC_SIZE"));
+        let facts = with(&[("SMA_SYMMETRIC_SIZE", "3M"), ("DUSHMEM_SYMMETRIC_SIZE", "1M")]);
+        assert!((0..3).all(|family| size(&facts, family) == ("1M", "DUSHMEM_SYMMETRIC_SIZE")));
+    }
+
+    #[test]
+    fn what_init_refuses_or_ignores_is_told() {
+        let facts = with(&[("DUSHMEM_SYMMETRIC_SIZE", "much"), ("DUSHMEM_NONSENSE", "1"), ("PMI_SIZE", "4")]);
+        assert_eq!(facts.errors.len(), 2, "{facts:?}");
+        assert!(facts.errors[0].contains("PMI_SIZE=4") && facts.errors[1].contains("much"));
+        assert!(facts.warnings.iter().any(|warning| warning.contains("DUSHMEM_NONSENSE")));
+    }
+}

@@ -1,0 +1,2 @@
+/* Part of hip_runtime.h here. */
+#include "hip_runtime.h"

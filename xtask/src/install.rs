@@ -1,0 +1,235 @@
+//! `cargo xtask install`: a folder with programs, libraries and headers that works wherever it stands.
+use super::workspace::{cargo, root, run, target};
+use std::fs;
+use std::io;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+/// What an installation is made of.
+#[derive(Debug)]
+pub struct Options {
+    /// Where it goes.
+    pub prefix: PathBuf,
+    /// Cargo's profile.
+    pub profile: String,
+}
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+const PROGRAMS: [&str; 4] = ["dushrun", "dushcc", "dushinfo", "dushbench"];
+/// The list of what was installed, below the prefix.
+const LIST: &str = "lib/dushmem/installed";
+
+/// Reads the command line and installs.
+pub fn command(arguments: &[String]) -> Result<(), String> {
+    let usage = "usage: cargo xtask install --prefix DIR [--profile release]";
+    let mut prefix = None;
+    let mut profile = "release".to_string();
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        let (name, value) = match word.split_once('=') {
+            Some((name, value)) => (name, value.to_string()),
+            None => (word.as_str(), words.next().cloned().unwrap_or_default()),
+        };
+        match name {
+            _ if value.is_empty() => return Err(format!("{name} needs a value\n{usage}")),
+            "--prefix" => prefix = Some(value),
+            "--profile" => profile = value,
+            _ => return Err(format!("install knows no {name}\n{usage}")),
+        }
+    }
+    let prefix = prefix.ok_or(usage)?;
+    let prefix = std::path::absolute(&prefix).map_err(|error| format!("{prefix}: {error}"))?;
+    install(&Options { prefix, profile })
+}
+
+/// Builds, and puts everything under the prefix.
+pub fn install(options: &Options) -> Result<(), String> {
+    let mut build = cargo();
+    build.args([
+        "build",
+        "--profile",
+        &options.profile,
+        "-p",
+        "dushmem-capi",
+        "-p",
+        "dushmem-cli",
+        "-p",
+        "dushmem-bench",
+    ]);
+    run(build.args(["--lib", "--bins"]))?;
+    let folder = if options.profile == "dev" { "debug" } else { &options.profile };
+    let built = target()?.join(folder);
+    let prefix = &options.prefix;
+    let above = prefix.parent().ok_or("--prefix / is not possible: name a folder")?;
+    fs::create_dir_all(above).map_err(at(above))?;
+    let stage = above.join(format!(".dushmem-install-{}", std::process::id()));
+    let staged = stage_files(&stage, &built).and_then(|()| put_in_place(&stage, prefix));
+    // After a failure nothing of it stays; after success it is empty or gone.
+    let _ = fs::remove_dir_all(&stage);
+    let count = staged?;
+    println!("installed {count} files into {}", prefix.display());
+    println!("  {}", prefix.join("bin/dushcc").display());
+    println!("  {}", prefix.join("bin/dushrun").display());
+    Ok(())
+}
+
+fn at(path: &Path) -> impl Fn(io::Error) -> String {
+    let path = path.to_path_buf();
+    move |error| format!("{}: {error}", path.display())
+}
+
+fn stage_files(stage: &Path, built: &Path) -> Result<(), String> {
+    for folder in ["bin", "lib/pkgconfig", "lib/cmake/dushmem", "lib/dushmem"] {
+        let path = stage.join(folder);
+        fs::create_dir_all(&path).map_err(at(&path))?;
+    }
+    for name in PROGRAMS {
+        copy(&built.join(name), &stage.join("bin").join(name))?;
+    }
+    link("dushcc", &stage.join("bin/dushc++"))?;
+    let lib = stage.join("lib");
+    let shared = format!("libdushmem.so.{VERSION}");
+    copy(&built.join("libdushmem_capi.so"), &lib.join(&shared))?;
+    copy(&built.join("libdushmem_capi.a"), &lib.join("libdushmem.a"))?;
+    link(&shared, &lib.join("libdushmem.so.0"))?;
+    link("libdushmem.so.0", &lib.join("libdushmem.so"))?;
+    // Build files of other installations link a host and a device library. The device part is in headers.
+    for family in ["dushmem", "nvshmem"] {
+        link("libdushmem.so.0", &lib.join(format!("lib{family}_host.so")))?;
+        link("libdushmem.a", &lib.join(format!("lib{family}_host.a")))?;
+        write(&lib.join(format!("lib{family}_device.a")), "!<arch>\n")?;
+    }
+    write(&lib.join("pkgconfig/dushmem.pc"), &pkg_config())?;
+    let cmake = lib.join("cmake/dushmem");
+    write(&cmake.join("dushmem-config.cmake"), include_str!("../templates/dushmem-config.cmake"))?;
+    let version = include_str!("../templates/dushmem-config-version.cmake").replace("@VERSION@", VERSION);
+    write(&cmake.join("dushmem-config-version.cmake"), &version)?;
+    copy_tree(&root().join("include"), &stage.join("include"))?;
+    for name in ["LICENSE-APACHE", "LICENSE-MIT"] {
+        copy(&root().join(name), &stage.join("lib/dushmem").join(name))?;
+    }
+    write(&stage.join(LIST), "")?;
+    let list = files(stage)?.iter().map(|path| format!("{}\n", path.display())).collect::<String>();
+    write(&stage.join(LIST), &list)
+}
+
+fn pkg_config() -> String {
+    format!(
+        "prefix=${{pcfiledir}}/../..\nlibdir=${{prefix}}/lib\nincludedir=${{prefix}}/include\n\n\
+         Name: dushmem\nDescription: One partitioned global address space over CPUs, GPUs and nodes\nVersion: {VERSION}\n\
+         Libs: -L${{libdir}} -Wl,-rpath,${{libdir}} -ldushmem\nLibs.private: -pthread -lutil -lrt -ldl -lm\n\
+         Cflags: -I${{includedir}}\n"
+    )
+}
+
+fn copy(from: &Path, to: &Path) -> Result<(), String> {
+    fs::copy(from, to).map(drop).map_err(at(from))
+}
+
+fn link(target: &str, path: &Path) -> Result<(), String> {
+    symlink(target, path).map_err(at(path))
+}
+
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    fs::write(path, text).map_err(at(path))
+}
+
+fn copy_tree(from: &Path, to: &Path) -> Result<(), String> {
+    fs::create_dir_all(to).map_err(at(to))?;
+    for entry in fs::read_dir(from).map_err(at(from))? {
+        let path = entry.map_err(at(from))?.path();
+        let target = to.join(path.file_name().unwrap_or_default());
+        if path.is_dir() { copy_tree(&path, &target)? } else { copy(&path, &target)? }
+    }
+    Ok(())
+}
+
+/// All files and links below a folder, relative to it, in order.
+fn files(folder: &Path) -> Result<Vec<PathBuf>, String> {
+    let mut found = Vec::new();
+    let mut open = vec![PathBuf::new()];
+    while let Some(relative) = open.pop() {
+        let path = folder.join(&relative);
+        for entry in fs::read_dir(&path).map_err(at(&path))? {
+            let entry = entry.map_err(at(&path))?;
+            let is_folder = entry.file_type().map_err(at(&path))?.is_dir();
+            let name = relative.join(entry.file_name());
+            if is_folder { open.push(name) } else { found.push(name) }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Moves the stage to the prefix: in one step where nothing is there, else file by file, each in one step.
+/// Files of an earlier installation that are no longer made go.
+fn put_in_place(stage: &Path, prefix: &Path) -> Result<usize, String> {
+    let new = files(stage)?;
+    if !prefix.exists() {
+        fs::rename(stage, prefix).map_err(at(prefix))?;
+        return Ok(new.len());
+    }
+    let old = fs::read_to_string(prefix.join(LIST)).unwrap_or_default();
+    // Libraries before the programs and headers that expect them, the list last.
+    let rank = |path: &Path| match path {
+        path if path == Path::new(LIST) => 3,
+        path if path.starts_with("lib") => 0,
+        path if path.starts_with("include") => 1,
+        _ => 2,
+    };
+    let mut order = new.clone();
+    order.sort_by_key(|path| (rank(path), path.clone()));
+    for file in &order {
+        let to = prefix.join(file);
+        let folder = to.parent().unwrap_or(prefix);
+        fs::create_dir_all(folder).map_err(at(folder))?;
+        fs::rename(stage.join(file), &to).map_err(at(&to))?;
+    }
+    for stale in old.lines().map(PathBuf::from).filter(|path| path.is_relative() && !new.contains(path)) {
+        let inside = stale.components().all(|part| matches!(part, std::path::Component::Normal(_)));
+        if inside {
+            let _ = fs::remove_file(prefix.join(stale));
+        }
+    }
+    Ok(new.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stage(folder: &Path, names: &[&str]) -> PathBuf {
+        let stage = folder.join("stage");
+        for name in names.iter().chain(&[LIST]) {
+            let path = stage.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, format!("{name} of {}", names.len())).unwrap();
+        }
+        fs::write(stage.join(LIST), names.iter().map(|name| format!("{name}\n")).collect::<String>())
+            .unwrap();
+        stage
+    }
+
+    #[test]
+    fn an_earlier_installation_is_replaced_and_other_files_stay() {
+        let folder = std::env::temp_dir().join(format!("dushmem-install-test-{}", std::process::id()));
+        let prefix = folder.join("prefix");
+        let first = stage(&folder, &["bin/a", "lib/old.so", "include/x/y.h"]);
+        assert_eq!(put_in_place(&first, &prefix), Ok(4));
+        assert!(!first.exists(), "moved in one step");
+        fs::write(prefix.join("bin/other"), "").unwrap();
+        // A list that somebody has changed removes nothing outside of the prefix.
+        fs::write(folder.join("outside"), "").unwrap();
+        let list = fs::read_to_string(prefix.join(LIST)).unwrap();
+        fs::write(prefix.join(LIST), format!("{list}../outside\n{}\n", folder.join("outside").display()))
+            .unwrap();
+        let second = stage(&folder, &["bin/a", "lib/new.so"]);
+        assert_eq!(put_in_place(&second, &prefix), Ok(3));
+        let found = files(&prefix).unwrap();
+        let wanted = ["bin/a", "bin/other", LIST, "lib/new.so"];
+        assert_eq!(found, wanted.map(PathBuf::from));
+        assert_eq!(fs::read_to_string(prefix.join("bin/a")).unwrap(), "bin/a of 2");
+        assert!(folder.join("outside").exists());
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}
