@@ -5,7 +5,15 @@ use common::Random;
 use dushmem::bytemuck::{Pod, Zeroable};
 use dushmem::{Result, Symmetric, World};
 
-suite!(first_values, alignment, nothing, dropped_at_different_times, freed_at_once, reuse_waits_for_puts, many_blocks);
+suite!(
+    first_values,
+    alignment,
+    nothing,
+    dropped_at_different_times,
+    freed_at_once,
+    reuse_waits_for_puts,
+    many_blocks
+);
 
 fn first_values(world: &World) -> Result<()> {
     let me = world.my_pe();
