@@ -5,6 +5,13 @@ pub use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering, fence};
 #[cfg(loom)]
 pub use loom::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering, fence};
 
+/// loom takes sequentially consistent accesses for acquire and release only: this says the rest.
+#[inline(always)]
+pub fn fence_for_loom() {
+    #[cfg(loom)]
+    fence(Ordering::SeqCst);
+}
+
 /// Sleeping on a 32-bit word.
 #[cfg(not(loom))]
 pub mod park {

@@ -14,8 +14,8 @@ fn root() -> PathBuf {
 fn in_wheels() -> Option<PathBuf> {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent()?.join("venv/lib");
     let pythons = std::fs::read_dir(target).ok()?;
-    let nvcc = pythons.flatten().map(|python| python.path().join("site-packages/nvidia/cu13/bin/nvcc"));
-    nvcc.filter(|path| path.exists()).next()
+    let mut nvcc = pythons.flatten().map(|python| python.path().join("site-packages/nvidia/cu13/bin/nvcc"));
+    nvcc.find(|path| path.exists())
 }
 
 fn nvcc() -> Option<PathBuf> {
