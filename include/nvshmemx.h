@@ -48,6 +48,609 @@ void nvshmemx_signal_op(uint64_t *sig_addr, uint64_t signal, int sig_op, int pe)
 
 #endif
 
+/* ---- Operations on a stream (OpenSHMEM 1.6, section 9.6) ---- */
+
+/* Enqueues on the stream what p does. */
+void nvshmemx_float_p_on_stream(float *dest, float value, int pe, void *stream);
+void nvshmemx_double_p_on_stream(double *dest, double value, int pe, void *stream);
+void nvshmemx_char_p_on_stream(char *dest, char value, int pe, void *stream);
+void nvshmemx_schar_p_on_stream(signed char *dest, signed char value, int pe, void *stream);
+void nvshmemx_short_p_on_stream(short *dest, short value, int pe, void *stream);
+void nvshmemx_int_p_on_stream(int *dest, int value, int pe, void *stream);
+void nvshmemx_long_p_on_stream(long *dest, long value, int pe, void *stream);
+void nvshmemx_longlong_p_on_stream(long long *dest, long long value, int pe, void *stream);
+void nvshmemx_uchar_p_on_stream(unsigned char *dest, unsigned char value, int pe, void *stream);
+void nvshmemx_ushort_p_on_stream(unsigned short *dest, unsigned short value, int pe, void *stream);
+void nvshmemx_uint_p_on_stream(unsigned int *dest, unsigned int value, int pe, void *stream);
+void nvshmemx_ulong_p_on_stream(unsigned long *dest, unsigned long value, int pe, void *stream);
+void nvshmemx_ulonglong_p_on_stream(unsigned long long *dest, unsigned long long value, int pe, void *stream);
+void nvshmemx_int8_p_on_stream(int8_t *dest, int8_t value, int pe, void *stream);
+void nvshmemx_int16_p_on_stream(int16_t *dest, int16_t value, int pe, void *stream);
+void nvshmemx_int32_p_on_stream(int32_t *dest, int32_t value, int pe, void *stream);
+void nvshmemx_int64_p_on_stream(int64_t *dest, int64_t value, int pe, void *stream);
+void nvshmemx_uint8_p_on_stream(uint8_t *dest, uint8_t value, int pe, void *stream);
+void nvshmemx_uint16_p_on_stream(uint16_t *dest, uint16_t value, int pe, void *stream);
+void nvshmemx_uint32_p_on_stream(uint32_t *dest, uint32_t value, int pe, void *stream);
+void nvshmemx_uint64_p_on_stream(uint64_t *dest, uint64_t value, int pe, void *stream);
+void nvshmemx_size_p_on_stream(size_t *dest, size_t value, int pe, void *stream);
+void nvshmemx_ptrdiff_p_on_stream(ptrdiff_t *dest, ptrdiff_t value, int pe, void *stream);
+
+/* Enqueues on the stream what put does. */
+void nvshmemx_float_put_on_stream(float *dest, const float *source, size_t nelems, int pe, void *stream);
+void nvshmemx_double_put_on_stream(double *dest, const double *source, size_t nelems, int pe, void *stream);
+void nvshmemx_char_put_on_stream(char *dest, const char *source, size_t nelems, int pe, void *stream);
+void nvshmemx_schar_put_on_stream(signed char *dest, const signed char *source, size_t nelems, int pe, void *stream);
+void nvshmemx_short_put_on_stream(short *dest, const short *source, size_t nelems, int pe, void *stream);
+void nvshmemx_int_put_on_stream(int *dest, const int *source, size_t nelems, int pe, void *stream);
+void nvshmemx_long_put_on_stream(long *dest, const long *source, size_t nelems, int pe, void *stream);
+void nvshmemx_longlong_put_on_stream(long long *dest, const long long *source, size_t nelems, int pe, void *stream);
+void nvshmemx_uchar_put_on_stream(unsigned char *dest, const unsigned char *source, size_t nelems, int pe, void *stream);
+void nvshmemx_ushort_put_on_stream(unsigned short *dest, const unsigned short *source, size_t nelems, int pe, void *stream);
+void nvshmemx_uint_put_on_stream(unsigned int *dest, const unsigned int *source, size_t nelems, int pe, void *stream);
+void nvshmemx_ulong_put_on_stream(unsigned long *dest, const unsigned long *source, size_t nelems, int pe, void *stream);
+void nvshmemx_ulonglong_put_on_stream(unsigned long long *dest, const unsigned long long *source, size_t nelems, int pe, void *stream);
+void nvshmemx_int8_put_on_stream(int8_t *dest, const int8_t *source, size_t nelems, int pe, void *stream);
+void nvshmemx_int16_put_on_stream(int16_t *dest, const int16_t *source, size_t nelems, int pe, void *stream);
+void nvshmemx_int32_put_on_stream(int32_t *dest, const int32_t *source, size_t nelems, int pe, void *stream);
+void nvshmemx_int64_put_on_stream(int64_t *dest, const int64_t *source, size_t nelems, int pe, void *stream);
+void nvshmemx_uint8_put_on_stream(uint8_t *dest, const uint8_t *source, size_t nelems, int pe, void *stream);
+void nvshmemx_uint16_put_on_stream(uint16_t *dest, const uint16_t *source, size_t nelems, int pe, void *stream);
+void nvshmemx_uint32_put_on_stream(uint32_t *dest, const uint32_t *source, size_t nelems, int pe, void *stream);
+void nvshmemx_uint64_put_on_stream(uint64_t *dest, const uint64_t *source, size_t nelems, int pe, void *stream);
+void nvshmemx_size_put_on_stream(size_t *dest, const size_t *source, size_t nelems, int pe, void *stream);
+void nvshmemx_ptrdiff_put_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe, void *stream);
+
+/* Enqueues on the stream what put does. */
+void nvshmemx_put8_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
+void nvshmemx_put16_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
+void nvshmemx_put32_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
+void nvshmemx_put64_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
+void nvshmemx_put128_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
+
+/* Enqueues on the stream what putmem does. */
+void nvshmemx_putmem_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
+
+/* Enqueues on the stream what iput does. */
+void nvshmemx_float_iput_on_stream(float *dest, const float *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void nvshmemx_double_iput_on_stream(double *dest, const double *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void nvshmemx_char_iput_on_stream(char *dest, const char *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void nvshmemx_schar_iput_on_stream(signed char *dest, const signed char *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void nvshmemx_short_iput_on_stream(short *dest, const short *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void nvshmemx_int_iput_on_stream(int *dest, const int *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void nvshmemx_long_iput_on_stream(long *dest, const long *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void nvshmemx_longlong_iput_on_stream(long long *dest, const long long *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void nvshmemx_uchar_iput_on_stream(unsigned char *dest, const unsigned char *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void nvshmemx_ushort_iput_on_stream(unsigned short *dest, const unsigned short *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void nvshmemx_uint_iput_on_stream(unsigned int *dest, const unsigned int *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void nvshmemx_ulong_iput_on_stream(unsigned long *dest, const unsigned long *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void nvshmemx_ulonglong_iput_on_stream(unsigned long long *dest, const unsigned long long *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void nvshmemx_int8_iput_on_stream(int8_t *dest, const int8_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void nvshmemx_int16_iput_on_stream(int16_t *dest, const int16_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void nvshmemx_int32_iput_on_stream(int32_t *dest, const int32_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void nvshmemx_int64_iput_on_stream(int64_t *dest, const int64_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void nvshmemx_uint8_iput_on_stream(uint8_t *dest, const uint8_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void nvshmemx_uint16_iput_on_stream(uint16_t *dest, const uint16_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void nvshmemx_uint32_iput_on_stream(uint32_t *dest, const uint32_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void nvshmemx_uint64_iput_on_stream(uint64_t *dest, const uint64_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void nvshmemx_size_iput_on_stream(size_t *dest, const size_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void nvshmemx_ptrdiff_iput_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+
+/* Enqueues on the stream what iput does. */
+void nvshmemx_iput8_on_stream(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void nvshmemx_iput16_on_stream(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void nvshmemx_iput32_on_stream(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void nvshmemx_iput64_on_stream(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void nvshmemx_iput128_on_stream(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+
+/* Enqueues on the stream what put_nbi does. */
+void nvshmemx_float_put_nbi_on_stream(float *dest, const float *source, size_t nelems, int pe, void *stream);
+void nvshmemx_double_put_nbi_on_stream(double *dest, const double *source, size_t nelems, int pe, void *stream);
+void nvshmemx_char_put_nbi_on_stream(char *dest, const char *source, size_t nelems, int pe, void *stream);
+void nvshmemx_schar_put_nbi_on_stream(signed char *dest, const signed char *source, size_t nelems, int pe, void *stream);
+void nvshmemx_short_put_nbi_on_stream(short *dest, const short *source, size_t nelems, int pe, void *stream);
+void nvshmemx_int_put_nbi_on_stream(int *dest, const int *source, size_t nelems, int pe, void *stream);
+void nvshmemx_long_put_nbi_on_stream(long *dest, const long *source, size_t nelems, int pe, void *stream);
+void nvshmemx_longlong_put_nbi_on_stream(long long *dest, const long long *source, size_t nelems, int pe, void *stream);
+void nvshmemx_uchar_put_nbi_on_stream(unsigned char *dest, const unsigned char *source, size_t nelems, int pe, void *stream);
+void nvshmemx_ushort_put_nbi_on_stream(unsigned short *dest, const unsigned short *source, size_t nelems, int pe, void *stream);
+void nvshmemx_uint_put_nbi_on_stream(unsigned int *dest, const unsigned int *source, size_t nelems, int pe, void *stream);
+void nvshmemx_ulong_put_nbi_on_stream(unsigned long *dest, const unsigned long *source, size_t nelems, int pe, void *stream);
+void nvshmemx_ulonglong_put_nbi_on_stream(unsigned long long *dest, const unsigned long long *source, size_t nelems, int pe, void *stream);
+void nvshmemx_int8_put_nbi_on_stream(int8_t *dest, const int8_t *source, size_t nelems, int pe, void *stream);
+void nvshmemx_int16_put_nbi_on_stream(int16_t *dest, const int16_t *source, size_t nelems, int pe, void *stream);
+void nvshmemx_int32_put_nbi_on_stream(int32_t *dest, const int32_t *source, size_t nelems, int pe, void *stream);
+void nvshmemx_int64_put_nbi_on_stream(int64_t *dest, const int64_t *source, size_t nelems, int pe, void *stream);
+void nvshmemx_uint8_put_nbi_on_stream(uint8_t *dest, const uint8_t *source, size_t nelems, int pe, void *stream);
+void nvshmemx_uint16_put_nbi_on_stream(uint16_t *dest, const uint16_t *source, size_t nelems, int pe, void *stream);
+void nvshmemx_uint32_put_nbi_on_stream(uint32_t *dest, const uint32_t *source, size_t nelems, int pe, void *stream);
+void nvshmemx_uint64_put_nbi_on_stream(uint64_t *dest, const uint64_t *source, size_t nelems, int pe, void *stream);
+void nvshmemx_size_put_nbi_on_stream(size_t *dest, const size_t *source, size_t nelems, int pe, void *stream);
+void nvshmemx_ptrdiff_put_nbi_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe, void *stream);
+
+/* Enqueues on the stream what put_nbi does. */
+void nvshmemx_put8_nbi_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
+void nvshmemx_put16_nbi_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
+void nvshmemx_put32_nbi_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
+void nvshmemx_put64_nbi_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
+void nvshmemx_put128_nbi_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
+
+/* Enqueues on the stream what putmem_nbi does. */
+void nvshmemx_putmem_nbi_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
+
+/* Value of source on PE pe, as of when the stream gets there; waits for the stream. */
+float nvshmemx_float_g_on_stream(const float *source, int pe, void *stream);
+double nvshmemx_double_g_on_stream(const double *source, int pe, void *stream);
+char nvshmemx_char_g_on_stream(const char *source, int pe, void *stream);
+signed char nvshmemx_schar_g_on_stream(const signed char *source, int pe, void *stream);
+short nvshmemx_short_g_on_stream(const short *source, int pe, void *stream);
+int nvshmemx_int_g_on_stream(const int *source, int pe, void *stream);
+long nvshmemx_long_g_on_stream(const long *source, int pe, void *stream);
+long long nvshmemx_longlong_g_on_stream(const long long *source, int pe, void *stream);
+unsigned char nvshmemx_uchar_g_on_stream(const unsigned char *source, int pe, void *stream);
+unsigned short nvshmemx_ushort_g_on_stream(const unsigned short *source, int pe, void *stream);
+unsigned int nvshmemx_uint_g_on_stream(const unsigned int *source, int pe, void *stream);
+unsigned long nvshmemx_ulong_g_on_stream(const unsigned long *source, int pe, void *stream);
+unsigned long long nvshmemx_ulonglong_g_on_stream(const unsigned long long *source, int pe, void *stream);
+int8_t nvshmemx_int8_g_on_stream(const int8_t *source, int pe, void *stream);
+int16_t nvshmemx_int16_g_on_stream(const int16_t *source, int pe, void *stream);
+int32_t nvshmemx_int32_g_on_stream(const int32_t *source, int pe, void *stream);
+int64_t nvshmemx_int64_g_on_stream(const int64_t *source, int pe, void *stream);
+uint8_t nvshmemx_uint8_g_on_stream(const uint8_t *source, int pe, void *stream);
+uint16_t nvshmemx_uint16_g_on_stream(const uint16_t *source, int pe, void *stream);
+uint32_t nvshmemx_uint32_g_on_stream(const uint32_t *source, int pe, void *stream);
+uint64_t nvshmemx_uint64_g_on_stream(const uint64_t *source, int pe, void *stream);
+size_t nvshmemx_size_g_on_stream(const size_t *source, int pe, void *stream);
+ptrdiff_t nvshmemx_ptrdiff_g_on_stream(const ptrdiff_t *source, int pe, void *stream);
+
+/* Enqueues on the stream what get does. */
+void nvshmemx_float_get_on_stream(float *dest, const float *source, size_t nelems, int pe, void *stream);
+void nvshmemx_double_get_on_stream(double *dest, const double *source, size_t nelems, int pe, void *stream);
+void nvshmemx_char_get_on_stream(char *dest, const char *source, size_t nelems, int pe, void *stream);
+void nvshmemx_schar_get_on_stream(signed char *dest, const signed char *source, size_t nelems, int pe, void *stream);
+void nvshmemx_short_get_on_stream(short *dest, const short *source, size_t nelems, int pe, void *stream);
+void nvshmemx_int_get_on_stream(int *dest, const int *source, size_t nelems, int pe, void *stream);
+void nvshmemx_long_get_on_stream(long *dest, const long *source, size_t nelems, int pe, void *stream);
+void nvshmemx_longlong_get_on_stream(long long *dest, const long long *source, size_t nelems, int pe, void *stream);
+void nvshmemx_uchar_get_on_stream(unsigned char *dest, const unsigned char *source, size_t nelems, int pe, void *stream);
+void nvshmemx_ushort_get_on_stream(unsigned short *dest, const unsigned short *source, size_t nelems, int pe, void *stream);
+void nvshmemx_uint_get_on_stream(unsigned int *dest, const unsigned int *source, size_t nelems, int pe, void *stream);
+void nvshmemx_ulong_get_on_stream(unsigned long *dest, const unsigned long *source, size_t nelems, int pe, void *stream);
+void nvshmemx_ulonglong_get_on_stream(unsigned long long *dest, const unsigned long long *source, size_t nelems, int pe, void *stream);
+void nvshmemx_int8_get_on_stream(int8_t *dest, const int8_t *source, size_t nelems, int pe, void *stream);
+void nvshmemx_int16_get_on_stream(int16_t *dest, const int16_t *source, size_t nelems, int pe, void *stream);
+void nvshmemx_int32_get_on_stream(int32_t *dest, const int32_t *source, size_t nelems, int pe, void *stream);
+void nvshmemx_int64_get_on_stream(int64_t *dest, const int64_t *source, size_t nelems, int pe, void *stream);
+void nvshmemx_uint8_get_on_stream(uint8_t *dest, const uint8_t *source, size_t nelems, int pe, void *stream);
+void nvshmemx_uint16_get_on_stream(uint16_t *dest, const uint16_t *source, size_t nelems, int pe, void *stream);
+void nvshmemx_uint32_get_on_stream(uint32_t *dest, const uint32_t *source, size_t nelems, int pe, void *stream);
+void nvshmemx_uint64_get_on_stream(uint64_t *dest, const uint64_t *source, size_t nelems, int pe, void *stream);
+void nvshmemx_size_get_on_stream(size_t *dest, const size_t *source, size_t nelems, int pe, void *stream);
+void nvshmemx_ptrdiff_get_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe, void *stream);
+
+/* Enqueues on the stream what iget does. */
+void nvshmemx_float_iget_on_stream(float *dest, const float *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void nvshmemx_double_iget_on_stream(double *dest, const double *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void nvshmemx_char_iget_on_stream(char *dest, const char *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void nvshmemx_schar_iget_on_stream(signed char *dest, const signed char *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void nvshmemx_short_iget_on_stream(short *dest, const short *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void nvshmemx_int_iget_on_stream(int *dest, const int *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void nvshmemx_long_iget_on_stream(long *dest, const long *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void nvshmemx_longlong_iget_on_stream(long long *dest, const long long *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void nvshmemx_uchar_iget_on_stream(unsigned char *dest, const unsigned char *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void nvshmemx_ushort_iget_on_stream(unsigned short *dest, const unsigned short *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void nvshmemx_uint_iget_on_stream(unsigned int *dest, const unsigned int *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void nvshmemx_ulong_iget_on_stream(unsigned long *dest, const unsigned long *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void nvshmemx_ulonglong_iget_on_stream(unsigned long long *dest, const unsigned long long *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void nvshmemx_int8_iget_on_stream(int8_t *dest, const int8_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void nvshmemx_int16_iget_on_stream(int16_t *dest, const int16_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void nvshmemx_int32_iget_on_stream(int32_t *dest, const int32_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void nvshmemx_int64_iget_on_stream(int64_t *dest, const int64_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void nvshmemx_uint8_iget_on_stream(uint8_t *dest, const uint8_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void nvshmemx_uint16_iget_on_stream(uint16_t *dest, const uint16_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void nvshmemx_uint32_iget_on_stream(uint32_t *dest, const uint32_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void nvshmemx_uint64_iget_on_stream(uint64_t *dest, const uint64_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void nvshmemx_size_iget_on_stream(size_t *dest, const size_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void nvshmemx_ptrdiff_iget_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+
+/* Enqueues on the stream what get does. */
+void nvshmemx_get8_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
+void nvshmemx_get16_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
+void nvshmemx_get32_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
+void nvshmemx_get64_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
+void nvshmemx_get128_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
+
+/* Enqueues on the stream what getmem does. */
+void nvshmemx_getmem_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
+
+/* Enqueues on the stream what iget does. */
+void nvshmemx_iget8_on_stream(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void nvshmemx_iget16_on_stream(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void nvshmemx_iget32_on_stream(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void nvshmemx_iget64_on_stream(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void nvshmemx_iget128_on_stream(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+
+/* Enqueues on the stream what get_nbi does. */
+void nvshmemx_float_get_nbi_on_stream(float *dest, const float *source, size_t nelems, int pe, void *stream);
+void nvshmemx_double_get_nbi_on_stream(double *dest, const double *source, size_t nelems, int pe, void *stream);
+void nvshmemx_char_get_nbi_on_stream(char *dest, const char *source, size_t nelems, int pe, void *stream);
+void nvshmemx_schar_get_nbi_on_stream(signed char *dest, const signed char *source, size_t nelems, int pe, void *stream);
+void nvshmemx_short_get_nbi_on_stream(short *dest, const short *source, size_t nelems, int pe, void *stream);
+void nvshmemx_int_get_nbi_on_stream(int *dest, const int *source, size_t nelems, int pe, void *stream);
+void nvshmemx_long_get_nbi_on_stream(long *dest, const long *source, size_t nelems, int pe, void *stream);
+void nvshmemx_longlong_get_nbi_on_stream(long long *dest, const long long *source, size_t nelems, int pe, void *stream);
+void nvshmemx_uchar_get_nbi_on_stream(unsigned char *dest, const unsigned char *source, size_t nelems, int pe, void *stream);
+void nvshmemx_ushort_get_nbi_on_stream(unsigned short *dest, const unsigned short *source, size_t nelems, int pe, void *stream);
+void nvshmemx_uint_get_nbi_on_stream(unsigned int *dest, const unsigned int *source, size_t nelems, int pe, void *stream);
+void nvshmemx_ulong_get_nbi_on_stream(unsigned long *dest, const unsigned long *source, size_t nelems, int pe, void *stream);
+void nvshmemx_ulonglong_get_nbi_on_stream(unsigned long long *dest, const unsigned long long *source, size_t nelems, int pe, void *stream);
+void nvshmemx_int8_get_nbi_on_stream(int8_t *dest, const int8_t *source, size_t nelems, int pe, void *stream);
+void nvshmemx_int16_get_nbi_on_stream(int16_t *dest, const int16_t *source, size_t nelems, int pe, void *stream);
+void nvshmemx_int32_get_nbi_on_stream(int32_t *dest, const int32_t *source, size_t nelems, int pe, void *stream);
+void nvshmemx_int64_get_nbi_on_stream(int64_t *dest, const int64_t *source, size_t nelems, int pe, void *stream);
+void nvshmemx_uint8_get_nbi_on_stream(uint8_t *dest, const uint8_t *source, size_t nelems, int pe, void *stream);
+void nvshmemx_uint16_get_nbi_on_stream(uint16_t *dest, const uint16_t *source, size_t nelems, int pe, void *stream);
+void nvshmemx_uint32_get_nbi_on_stream(uint32_t *dest, const uint32_t *source, size_t nelems, int pe, void *stream);
+void nvshmemx_uint64_get_nbi_on_stream(uint64_t *dest, const uint64_t *source, size_t nelems, int pe, void *stream);
+void nvshmemx_size_get_nbi_on_stream(size_t *dest, const size_t *source, size_t nelems, int pe, void *stream);
+void nvshmemx_ptrdiff_get_nbi_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe, void *stream);
+
+/* Enqueues on the stream what get_nbi does. */
+void nvshmemx_get8_nbi_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
+void nvshmemx_get16_nbi_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
+void nvshmemx_get32_nbi_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
+void nvshmemx_get64_nbi_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
+void nvshmemx_get128_nbi_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
+
+/* Enqueues on the stream what getmem_nbi does. */
+void nvshmemx_getmem_nbi_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
+
+/* Enqueues on the stream what put_signal does. */
+void nvshmemx_float_put_signal_on_stream(float *dest, const float *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void nvshmemx_double_put_signal_on_stream(double *dest, const double *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void nvshmemx_char_put_signal_on_stream(char *dest, const char *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void nvshmemx_schar_put_signal_on_stream(signed char *dest, const signed char *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void nvshmemx_short_put_signal_on_stream(short *dest, const short *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void nvshmemx_int_put_signal_on_stream(int *dest, const int *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void nvshmemx_long_put_signal_on_stream(long *dest, const long *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void nvshmemx_longlong_put_signal_on_stream(long long *dest, const long long *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void nvshmemx_uchar_put_signal_on_stream(unsigned char *dest, const unsigned char *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void nvshmemx_ushort_put_signal_on_stream(unsigned short *dest, const unsigned short *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void nvshmemx_uint_put_signal_on_stream(unsigned int *dest, const unsigned int *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void nvshmemx_ulong_put_signal_on_stream(unsigned long *dest, const unsigned long *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void nvshmemx_ulonglong_put_signal_on_stream(unsigned long long *dest, const unsigned long long *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void nvshmemx_int8_put_signal_on_stream(int8_t *dest, const int8_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void nvshmemx_int16_put_signal_on_stream(int16_t *dest, const int16_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void nvshmemx_int32_put_signal_on_stream(int32_t *dest, const int32_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void nvshmemx_int64_put_signal_on_stream(int64_t *dest, const int64_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void nvshmemx_uint8_put_signal_on_stream(uint8_t *dest, const uint8_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void nvshmemx_uint16_put_signal_on_stream(uint16_t *dest, const uint16_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void nvshmemx_uint32_put_signal_on_stream(uint32_t *dest, const uint32_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void nvshmemx_uint64_put_signal_on_stream(uint64_t *dest, const uint64_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void nvshmemx_size_put_signal_on_stream(size_t *dest, const size_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void nvshmemx_ptrdiff_put_signal_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+
+/* Enqueues on the stream what put_signal does. */
+void nvshmemx_put8_signal_on_stream(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void nvshmemx_put16_signal_on_stream(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void nvshmemx_put32_signal_on_stream(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void nvshmemx_put64_signal_on_stream(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void nvshmemx_put128_signal_on_stream(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+
+/* Enqueues on the stream what putmem_signal does. */
+void nvshmemx_putmem_signal_on_stream(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+
+/* Enqueues on the stream what put_signal_nbi does. */
+void nvshmemx_float_put_signal_nbi_on_stream(float *dest, const float *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void nvshmemx_double_put_signal_nbi_on_stream(double *dest, const double *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void nvshmemx_char_put_signal_nbi_on_stream(char *dest, const char *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void nvshmemx_schar_put_signal_nbi_on_stream(signed char *dest, const signed char *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void nvshmemx_short_put_signal_nbi_on_stream(short *dest, const short *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void nvshmemx_int_put_signal_nbi_on_stream(int *dest, const int *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void nvshmemx_long_put_signal_nbi_on_stream(long *dest, const long *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void nvshmemx_longlong_put_signal_nbi_on_stream(long long *dest, const long long *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void nvshmemx_uchar_put_signal_nbi_on_stream(unsigned char *dest, const unsigned char *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void nvshmemx_ushort_put_signal_nbi_on_stream(unsigned short *dest, const unsigned short *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void nvshmemx_uint_put_signal_nbi_on_stream(unsigned int *dest, const unsigned int *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void nvshmemx_ulong_put_signal_nbi_on_stream(unsigned long *dest, const unsigned long *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void nvshmemx_ulonglong_put_signal_nbi_on_stream(unsigned long long *dest, const unsigned long long *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void nvshmemx_int8_put_signal_nbi_on_stream(int8_t *dest, const int8_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void nvshmemx_int16_put_signal_nbi_on_stream(int16_t *dest, const int16_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void nvshmemx_int32_put_signal_nbi_on_stream(int32_t *dest, const int32_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void nvshmemx_int64_put_signal_nbi_on_stream(int64_t *dest, const int64_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void nvshmemx_uint8_put_signal_nbi_on_stream(uint8_t *dest, const uint8_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void nvshmemx_uint16_put_signal_nbi_on_stream(uint16_t *dest, const uint16_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void nvshmemx_uint32_put_signal_nbi_on_stream(uint32_t *dest, const uint32_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void nvshmemx_uint64_put_signal_nbi_on_stream(uint64_t *dest, const uint64_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void nvshmemx_size_put_signal_nbi_on_stream(size_t *dest, const size_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void nvshmemx_ptrdiff_put_signal_nbi_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+
+/* Enqueues on the stream what put_signal_nbi does. */
+void nvshmemx_put8_signal_nbi_on_stream(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void nvshmemx_put16_signal_nbi_on_stream(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void nvshmemx_put32_signal_nbi_on_stream(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void nvshmemx_put64_signal_nbi_on_stream(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void nvshmemx_put128_signal_nbi_on_stream(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+
+/* Enqueues on the stream what putmem_signal_nbi does. */
+void nvshmemx_putmem_signal_nbi_on_stream(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+
+/* Enqueues on the stream what signal_op does. */
+void nvshmemx_signal_op_on_stream(uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+
+/* Enqueues on the stream what wait_until does. */
+void nvshmemx_int_wait_until_on_stream(int *ivar, int cmp, int cmp_value, void *stream);
+void nvshmemx_long_wait_until_on_stream(long *ivar, int cmp, long cmp_value, void *stream);
+void nvshmemx_longlong_wait_until_on_stream(long long *ivar, int cmp, long long cmp_value, void *stream);
+void nvshmemx_uint_wait_until_on_stream(unsigned int *ivar, int cmp, unsigned int cmp_value, void *stream);
+void nvshmemx_ulong_wait_until_on_stream(unsigned long *ivar, int cmp, unsigned long cmp_value, void *stream);
+void nvshmemx_ulonglong_wait_until_on_stream(unsigned long long *ivar, int cmp, unsigned long long cmp_value, void *stream);
+void nvshmemx_int32_wait_until_on_stream(int32_t *ivar, int cmp, int32_t cmp_value, void *stream);
+void nvshmemx_int64_wait_until_on_stream(int64_t *ivar, int cmp, int64_t cmp_value, void *stream);
+void nvshmemx_uint32_wait_until_on_stream(uint32_t *ivar, int cmp, uint32_t cmp_value, void *stream);
+void nvshmemx_uint64_wait_until_on_stream(uint64_t *ivar, int cmp, uint64_t cmp_value, void *stream);
+void nvshmemx_size_wait_until_on_stream(size_t *ivar, int cmp, size_t cmp_value, void *stream);
+void nvshmemx_ptrdiff_wait_until_on_stream(ptrdiff_t *ivar, int cmp, ptrdiff_t cmp_value, void *stream);
+void nvshmemx_short_wait_until_on_stream(short *ivar, int cmp, short cmp_value, void *stream);
+void nvshmemx_ushort_wait_until_on_stream(unsigned short *ivar, int cmp, unsigned short cmp_value, void *stream);
+
+/* Enqueues on the stream what signal_wait_until does. */
+void nvshmemx_signal_wait_until_on_stream(uint64_t *sig_addr, int cmp, uint64_t cmp_value, void *stream);
+
+/* Enqueues on the stream what quiet does. */
+void nvshmemx_quiet_on_stream(void *stream);
+
+/* Enqueues on the stream what barrier does. */
+int nvshmemx_barrier_on_stream(nvshmem_team_t team, void *stream);
+
+/* Enqueues on the stream what barrier_all does. */
+void nvshmemx_barrier_all_on_stream(void *stream);
+
+/* Enqueues on the stream what team_sync does. */
+int nvshmemx_team_sync_on_stream(nvshmem_team_t team, void *stream);
+
+/* Enqueues on the stream what sync_all does. */
+void nvshmemx_sync_all_on_stream(void *stream);
+
+/* Enqueues on the stream what alltoall does. */
+int nvshmemx_float_alltoall_on_stream(nvshmem_team_t team, float *dest, const float *source, size_t nelems, void *stream);
+int nvshmemx_double_alltoall_on_stream(nvshmem_team_t team, double *dest, const double *source, size_t nelems, void *stream);
+int nvshmemx_char_alltoall_on_stream(nvshmem_team_t team, char *dest, const char *source, size_t nelems, void *stream);
+int nvshmemx_schar_alltoall_on_stream(nvshmem_team_t team, signed char *dest, const signed char *source, size_t nelems, void *stream);
+int nvshmemx_short_alltoall_on_stream(nvshmem_team_t team, short *dest, const short *source, size_t nelems, void *stream);
+int nvshmemx_int_alltoall_on_stream(nvshmem_team_t team, int *dest, const int *source, size_t nelems, void *stream);
+int nvshmemx_long_alltoall_on_stream(nvshmem_team_t team, long *dest, const long *source, size_t nelems, void *stream);
+int nvshmemx_longlong_alltoall_on_stream(nvshmem_team_t team, long long *dest, const long long *source, size_t nelems, void *stream);
+int nvshmemx_uchar_alltoall_on_stream(nvshmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nelems, void *stream);
+int nvshmemx_ushort_alltoall_on_stream(nvshmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nelems, void *stream);
+int nvshmemx_uint_alltoall_on_stream(nvshmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nelems, void *stream);
+int nvshmemx_ulong_alltoall_on_stream(nvshmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nelems, void *stream);
+int nvshmemx_ulonglong_alltoall_on_stream(nvshmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nelems, void *stream);
+int nvshmemx_int8_alltoall_on_stream(nvshmem_team_t team, int8_t *dest, const int8_t *source, size_t nelems, void *stream);
+int nvshmemx_int16_alltoall_on_stream(nvshmem_team_t team, int16_t *dest, const int16_t *source, size_t nelems, void *stream);
+int nvshmemx_int32_alltoall_on_stream(nvshmem_team_t team, int32_t *dest, const int32_t *source, size_t nelems, void *stream);
+int nvshmemx_int64_alltoall_on_stream(nvshmem_team_t team, int64_t *dest, const int64_t *source, size_t nelems, void *stream);
+int nvshmemx_uint8_alltoall_on_stream(nvshmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nelems, void *stream);
+int nvshmemx_uint16_alltoall_on_stream(nvshmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nelems, void *stream);
+int nvshmemx_uint32_alltoall_on_stream(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nelems, void *stream);
+int nvshmemx_uint64_alltoall_on_stream(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nelems, void *stream);
+int nvshmemx_size_alltoall_on_stream(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nelems, void *stream);
+int nvshmemx_ptrdiff_alltoall_on_stream(nvshmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, void *stream);
+
+/* Enqueues on the stream what alltoallmem does. */
+int nvshmemx_alltoallmem_on_stream(nvshmem_team_t team, void *dest, const void *source, size_t nelems, void *stream);
+
+/* Enqueues on the stream what broadcast does. */
+int nvshmemx_float_broadcast_on_stream(nvshmem_team_t team, float *dest, const float *source, size_t nelems, int PE_root, void *stream);
+int nvshmemx_double_broadcast_on_stream(nvshmem_team_t team, double *dest, const double *source, size_t nelems, int PE_root, void *stream);
+int nvshmemx_char_broadcast_on_stream(nvshmem_team_t team, char *dest, const char *source, size_t nelems, int PE_root, void *stream);
+int nvshmemx_schar_broadcast_on_stream(nvshmem_team_t team, signed char *dest, const signed char *source, size_t nelems, int PE_root, void *stream);
+int nvshmemx_short_broadcast_on_stream(nvshmem_team_t team, short *dest, const short *source, size_t nelems, int PE_root, void *stream);
+int nvshmemx_int_broadcast_on_stream(nvshmem_team_t team, int *dest, const int *source, size_t nelems, int PE_root, void *stream);
+int nvshmemx_long_broadcast_on_stream(nvshmem_team_t team, long *dest, const long *source, size_t nelems, int PE_root, void *stream);
+int nvshmemx_longlong_broadcast_on_stream(nvshmem_team_t team, long long *dest, const long long *source, size_t nelems, int PE_root, void *stream);
+int nvshmemx_uchar_broadcast_on_stream(nvshmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nelems, int PE_root, void *stream);
+int nvshmemx_ushort_broadcast_on_stream(nvshmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nelems, int PE_root, void *stream);
+int nvshmemx_uint_broadcast_on_stream(nvshmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nelems, int PE_root, void *stream);
+int nvshmemx_ulong_broadcast_on_stream(nvshmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nelems, int PE_root, void *stream);
+int nvshmemx_ulonglong_broadcast_on_stream(nvshmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nelems, int PE_root, void *stream);
+int nvshmemx_int8_broadcast_on_stream(nvshmem_team_t team, int8_t *dest, const int8_t *source, size_t nelems, int PE_root, void *stream);
+int nvshmemx_int16_broadcast_on_stream(nvshmem_team_t team, int16_t *dest, const int16_t *source, size_t nelems, int PE_root, void *stream);
+int nvshmemx_int32_broadcast_on_stream(nvshmem_team_t team, int32_t *dest, const int32_t *source, size_t nelems, int PE_root, void *stream);
+int nvshmemx_int64_broadcast_on_stream(nvshmem_team_t team, int64_t *dest, const int64_t *source, size_t nelems, int PE_root, void *stream);
+int nvshmemx_uint8_broadcast_on_stream(nvshmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nelems, int PE_root, void *stream);
+int nvshmemx_uint16_broadcast_on_stream(nvshmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nelems, int PE_root, void *stream);
+int nvshmemx_uint32_broadcast_on_stream(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nelems, int PE_root, void *stream);
+int nvshmemx_uint64_broadcast_on_stream(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nelems, int PE_root, void *stream);
+int nvshmemx_size_broadcast_on_stream(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nelems, int PE_root, void *stream);
+int nvshmemx_ptrdiff_broadcast_on_stream(nvshmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int PE_root, void *stream);
+
+/* Enqueues on the stream what broadcastmem does. */
+int nvshmemx_broadcastmem_on_stream(nvshmem_team_t team, void *dest, const void *source, size_t nelems, int PE_root, void *stream);
+
+/* Enqueues on the stream what fcollect does. */
+int nvshmemx_float_fcollect_on_stream(nvshmem_team_t team, float *dest, const float *source, size_t nelems, void *stream);
+int nvshmemx_double_fcollect_on_stream(nvshmem_team_t team, double *dest, const double *source, size_t nelems, void *stream);
+int nvshmemx_char_fcollect_on_stream(nvshmem_team_t team, char *dest, const char *source, size_t nelems, void *stream);
+int nvshmemx_schar_fcollect_on_stream(nvshmem_team_t team, signed char *dest, const signed char *source, size_t nelems, void *stream);
+int nvshmemx_short_fcollect_on_stream(nvshmem_team_t team, short *dest, const short *source, size_t nelems, void *stream);
+int nvshmemx_int_fcollect_on_stream(nvshmem_team_t team, int *dest, const int *source, size_t nelems, void *stream);
+int nvshmemx_long_fcollect_on_stream(nvshmem_team_t team, long *dest, const long *source, size_t nelems, void *stream);
+int nvshmemx_longlong_fcollect_on_stream(nvshmem_team_t team, long long *dest, const long long *source, size_t nelems, void *stream);
+int nvshmemx_uchar_fcollect_on_stream(nvshmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nelems, void *stream);
+int nvshmemx_ushort_fcollect_on_stream(nvshmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nelems, void *stream);
+int nvshmemx_uint_fcollect_on_stream(nvshmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nelems, void *stream);
+int nvshmemx_ulong_fcollect_on_stream(nvshmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nelems, void *stream);
+int nvshmemx_ulonglong_fcollect_on_stream(nvshmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nelems, void *stream);
+int nvshmemx_int8_fcollect_on_stream(nvshmem_team_t team, int8_t *dest, const int8_t *source, size_t nelems, void *stream);
+int nvshmemx_int16_fcollect_on_stream(nvshmem_team_t team, int16_t *dest, const int16_t *source, size_t nelems, void *stream);
+int nvshmemx_int32_fcollect_on_stream(nvshmem_team_t team, int32_t *dest, const int32_t *source, size_t nelems, void *stream);
+int nvshmemx_int64_fcollect_on_stream(nvshmem_team_t team, int64_t *dest, const int64_t *source, size_t nelems, void *stream);
+int nvshmemx_uint8_fcollect_on_stream(nvshmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nelems, void *stream);
+int nvshmemx_uint16_fcollect_on_stream(nvshmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nelems, void *stream);
+int nvshmemx_uint32_fcollect_on_stream(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nelems, void *stream);
+int nvshmemx_uint64_fcollect_on_stream(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nelems, void *stream);
+int nvshmemx_size_fcollect_on_stream(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nelems, void *stream);
+int nvshmemx_ptrdiff_fcollect_on_stream(nvshmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, void *stream);
+
+/* Enqueues on the stream what fcollectmem does. */
+int nvshmemx_fcollectmem_on_stream(nvshmem_team_t team, void *dest, const void *source, size_t nelems, void *stream);
+
+/* Enqueues on the stream what and_reduce does. */
+int nvshmemx_uchar_and_reduce_on_stream(nvshmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce, void *stream);
+int nvshmemx_ushort_and_reduce_on_stream(nvshmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce, void *stream);
+int nvshmemx_uint_and_reduce_on_stream(nvshmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce, void *stream);
+int nvshmemx_ulong_and_reduce_on_stream(nvshmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nreduce, void *stream);
+int nvshmemx_ulonglong_and_reduce_on_stream(nvshmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nreduce, void *stream);
+int nvshmemx_int8_and_reduce_on_stream(nvshmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce, void *stream);
+int nvshmemx_int16_and_reduce_on_stream(nvshmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce, void *stream);
+int nvshmemx_int32_and_reduce_on_stream(nvshmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce, void *stream);
+int nvshmemx_int64_and_reduce_on_stream(nvshmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce, void *stream);
+int nvshmemx_uint8_and_reduce_on_stream(nvshmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce, void *stream);
+int nvshmemx_uint16_and_reduce_on_stream(nvshmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nreduce, void *stream);
+int nvshmemx_uint32_and_reduce_on_stream(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce, void *stream);
+int nvshmemx_uint64_and_reduce_on_stream(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce, void *stream);
+int nvshmemx_size_and_reduce_on_stream(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce, void *stream);
+int nvshmemx_short_and_reduce_on_stream(nvshmem_team_t team, short *dest, const short *source, size_t nreduce, void *stream);
+int nvshmemx_int_and_reduce_on_stream(nvshmem_team_t team, int *dest, const int *source, size_t nreduce, void *stream);
+int nvshmemx_long_and_reduce_on_stream(nvshmem_team_t team, long *dest, const long *source, size_t nreduce, void *stream);
+int nvshmemx_longlong_and_reduce_on_stream(nvshmem_team_t team, long long *dest, const long long *source, size_t nreduce, void *stream);
+
+/* Enqueues on the stream what or_reduce does. */
+int nvshmemx_uchar_or_reduce_on_stream(nvshmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce, void *stream);
+int nvshmemx_ushort_or_reduce_on_stream(nvshmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce, void *stream);
+int nvshmemx_uint_or_reduce_on_stream(nvshmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce, void *stream);
+int nvshmemx_ulong_or_reduce_on_stream(nvshmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nreduce, void *stream);
+int nvshmemx_ulonglong_or_reduce_on_stream(nvshmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nreduce, void *stream);
+int nvshmemx_int8_or_reduce_on_stream(nvshmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce, void *stream);
+int nvshmemx_int16_or_reduce_on_stream(nvshmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce, void *stream);
+int nvshmemx_int32_or_reduce_on_stream(nvshmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce, void *stream);
+int nvshmemx_int64_or_reduce_on_stream(nvshmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce, void *stream);
+int nvshmemx_uint8_or_reduce_on_stream(nvshmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce, void *stream);
+int nvshmemx_uint16_or_reduce_on_stream(nvshmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nreduce, void *stream);
+int nvshmemx_uint32_or_reduce_on_stream(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce, void *stream);
+int nvshmemx_uint64_or_reduce_on_stream(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce, void *stream);
+int nvshmemx_size_or_reduce_on_stream(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce, void *stream);
+int nvshmemx_short_or_reduce_on_stream(nvshmem_team_t team, short *dest, const short *source, size_t nreduce, void *stream);
+int nvshmemx_int_or_reduce_on_stream(nvshmem_team_t team, int *dest, const int *source, size_t nreduce, void *stream);
+int nvshmemx_long_or_reduce_on_stream(nvshmem_team_t team, long *dest, const long *source, size_t nreduce, void *stream);
+int nvshmemx_longlong_or_reduce_on_stream(nvshmem_team_t team, long long *dest, const long long *source, size_t nreduce, void *stream);
+
+/* Enqueues on the stream what xor_reduce does. */
+int nvshmemx_uchar_xor_reduce_on_stream(nvshmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce, void *stream);
+int nvshmemx_ushort_xor_reduce_on_stream(nvshmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce, void *stream);
+int nvshmemx_uint_xor_reduce_on_stream(nvshmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce, void *stream);
+int nvshmemx_ulong_xor_reduce_on_stream(nvshmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nreduce, void *stream);
+int nvshmemx_ulonglong_xor_reduce_on_stream(nvshmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nreduce, void *stream);
+int nvshmemx_int8_xor_reduce_on_stream(nvshmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce, void *stream);
+int nvshmemx_int16_xor_reduce_on_stream(nvshmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce, void *stream);
+int nvshmemx_int32_xor_reduce_on_stream(nvshmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce, void *stream);
+int nvshmemx_int64_xor_reduce_on_stream(nvshmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce, void *stream);
+int nvshmemx_uint8_xor_reduce_on_stream(nvshmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce, void *stream);
+int nvshmemx_uint16_xor_reduce_on_stream(nvshmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nreduce, void *stream);
+int nvshmemx_uint32_xor_reduce_on_stream(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce, void *stream);
+int nvshmemx_uint64_xor_reduce_on_stream(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce, void *stream);
+int nvshmemx_size_xor_reduce_on_stream(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce, void *stream);
+int nvshmemx_short_xor_reduce_on_stream(nvshmem_team_t team, short *dest, const short *source, size_t nreduce, void *stream);
+int nvshmemx_int_xor_reduce_on_stream(nvshmem_team_t team, int *dest, const int *source, size_t nreduce, void *stream);
+int nvshmemx_long_xor_reduce_on_stream(nvshmem_team_t team, long *dest, const long *source, size_t nreduce, void *stream);
+int nvshmemx_longlong_xor_reduce_on_stream(nvshmem_team_t team, long long *dest, const long long *source, size_t nreduce, void *stream);
+
+/* Enqueues on the stream what max_reduce does. */
+int nvshmemx_float_max_reduce_on_stream(nvshmem_team_t team, float *dest, const float *source, size_t nreduce, void *stream);
+int nvshmemx_double_max_reduce_on_stream(nvshmem_team_t team, double *dest, const double *source, size_t nreduce, void *stream);
+int nvshmemx_char_max_reduce_on_stream(nvshmem_team_t team, char *dest, const char *source, size_t nreduce, void *stream);
+int nvshmemx_schar_max_reduce_on_stream(nvshmem_team_t team, signed char *dest, const signed char *source, size_t nreduce, void *stream);
+int nvshmemx_short_max_reduce_on_stream(nvshmem_team_t team, short *dest, const short *source, size_t nreduce, void *stream);
+int nvshmemx_int_max_reduce_on_stream(nvshmem_team_t team, int *dest, const int *source, size_t nreduce, void *stream);
+int nvshmemx_long_max_reduce_on_stream(nvshmem_team_t team, long *dest, const long *source, size_t nreduce, void *stream);
+int nvshmemx_longlong_max_reduce_on_stream(nvshmem_team_t team, long long *dest, const long long *source, size_t nreduce, void *stream);
+int nvshmemx_uchar_max_reduce_on_stream(nvshmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce, void *stream);
+int nvshmemx_ushort_max_reduce_on_stream(nvshmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce, void *stream);
+int nvshmemx_uint_max_reduce_on_stream(nvshmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce, void *stream);
+int nvshmemx_ulong_max_reduce_on_stream(nvshmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nreduce, void *stream);
+int nvshmemx_ulonglong_max_reduce_on_stream(nvshmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nreduce, void *stream);
+int nvshmemx_int8_max_reduce_on_stream(nvshmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce, void *stream);
+int nvshmemx_int16_max_reduce_on_stream(nvshmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce, void *stream);
+int nvshmemx_int32_max_reduce_on_stream(nvshmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce, void *stream);
+int nvshmemx_int64_max_reduce_on_stream(nvshmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce, void *stream);
+int nvshmemx_uint8_max_reduce_on_stream(nvshmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce, void *stream);
+int nvshmemx_uint16_max_reduce_on_stream(nvshmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nreduce, void *stream);
+int nvshmemx_uint32_max_reduce_on_stream(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce, void *stream);
+int nvshmemx_uint64_max_reduce_on_stream(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce, void *stream);
+int nvshmemx_size_max_reduce_on_stream(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce, void *stream);
+
+/* Enqueues on the stream what min_reduce does. */
+int nvshmemx_float_min_reduce_on_stream(nvshmem_team_t team, float *dest, const float *source, size_t nreduce, void *stream);
+int nvshmemx_double_min_reduce_on_stream(nvshmem_team_t team, double *dest, const double *source, size_t nreduce, void *stream);
+int nvshmemx_char_min_reduce_on_stream(nvshmem_team_t team, char *dest, const char *source, size_t nreduce, void *stream);
+int nvshmemx_schar_min_reduce_on_stream(nvshmem_team_t team, signed char *dest, const signed char *source, size_t nreduce, void *stream);
+int nvshmemx_short_min_reduce_on_stream(nvshmem_team_t team, short *dest, const short *source, size_t nreduce, void *stream);
+int nvshmemx_int_min_reduce_on_stream(nvshmem_team_t team, int *dest, const int *source, size_t nreduce, void *stream);
+int nvshmemx_long_min_reduce_on_stream(nvshmem_team_t team, long *dest, const long *source, size_t nreduce, void *stream);
+int nvshmemx_longlong_min_reduce_on_stream(nvshmem_team_t team, long long *dest, const long long *source, size_t nreduce, void *stream);
+int nvshmemx_uchar_min_reduce_on_stream(nvshmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce, void *stream);
+int nvshmemx_ushort_min_reduce_on_stream(nvshmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce, void *stream);
+int nvshmemx_uint_min_reduce_on_stream(nvshmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce, void *stream);
+int nvshmemx_ulong_min_reduce_on_stream(nvshmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nreduce, void *stream);
+int nvshmemx_ulonglong_min_reduce_on_stream(nvshmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nreduce, void *stream);
+int nvshmemx_int8_min_reduce_on_stream(nvshmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce, void *stream);
+int nvshmemx_int16_min_reduce_on_stream(nvshmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce, void *stream);
+int nvshmemx_int32_min_reduce_on_stream(nvshmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce, void *stream);
+int nvshmemx_int64_min_reduce_on_stream(nvshmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce, void *stream);
+int nvshmemx_uint8_min_reduce_on_stream(nvshmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce, void *stream);
+int nvshmemx_uint16_min_reduce_on_stream(nvshmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nreduce, void *stream);
+int nvshmemx_uint32_min_reduce_on_stream(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce, void *stream);
+int nvshmemx_uint64_min_reduce_on_stream(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce, void *stream);
+int nvshmemx_size_min_reduce_on_stream(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce, void *stream);
+
+/* Enqueues on the stream what sum_reduce does. */
+int nvshmemx_float_sum_reduce_on_stream(nvshmem_team_t team, float *dest, const float *source, size_t nreduce, void *stream);
+int nvshmemx_double_sum_reduce_on_stream(nvshmem_team_t team, double *dest, const double *source, size_t nreduce, void *stream);
+int nvshmemx_char_sum_reduce_on_stream(nvshmem_team_t team, char *dest, const char *source, size_t nreduce, void *stream);
+int nvshmemx_schar_sum_reduce_on_stream(nvshmem_team_t team, signed char *dest, const signed char *source, size_t nreduce, void *stream);
+int nvshmemx_short_sum_reduce_on_stream(nvshmem_team_t team, short *dest, const short *source, size_t nreduce, void *stream);
+int nvshmemx_int_sum_reduce_on_stream(nvshmem_team_t team, int *dest, const int *source, size_t nreduce, void *stream);
+int nvshmemx_long_sum_reduce_on_stream(nvshmem_team_t team, long *dest, const long *source, size_t nreduce, void *stream);
+int nvshmemx_longlong_sum_reduce_on_stream(nvshmem_team_t team, long long *dest, const long long *source, size_t nreduce, void *stream);
+int nvshmemx_uchar_sum_reduce_on_stream(nvshmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce, void *stream);
+int nvshmemx_ushort_sum_reduce_on_stream(nvshmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce, void *stream);
+int nvshmemx_uint_sum_reduce_on_stream(nvshmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce, void *stream);
+int nvshmemx_ulong_sum_reduce_on_stream(nvshmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nreduce, void *stream);
+int nvshmemx_ulonglong_sum_reduce_on_stream(nvshmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nreduce, void *stream);
+int nvshmemx_int8_sum_reduce_on_stream(nvshmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce, void *stream);
+int nvshmemx_int16_sum_reduce_on_stream(nvshmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce, void *stream);
+int nvshmemx_int32_sum_reduce_on_stream(nvshmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce, void *stream);
+int nvshmemx_int64_sum_reduce_on_stream(nvshmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce, void *stream);
+int nvshmemx_uint8_sum_reduce_on_stream(nvshmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce, void *stream);
+int nvshmemx_uint16_sum_reduce_on_stream(nvshmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nreduce, void *stream);
+int nvshmemx_uint32_sum_reduce_on_stream(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce, void *stream);
+int nvshmemx_uint64_sum_reduce_on_stream(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce, void *stream);
+int nvshmemx_size_sum_reduce_on_stream(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce, void *stream);
+
+/* Enqueues on the stream what prod_reduce does. */
+int nvshmemx_float_prod_reduce_on_stream(nvshmem_team_t team, float *dest, const float *source, size_t nreduce, void *stream);
+int nvshmemx_double_prod_reduce_on_stream(nvshmem_team_t team, double *dest, const double *source, size_t nreduce, void *stream);
+int nvshmemx_char_prod_reduce_on_stream(nvshmem_team_t team, char *dest, const char *source, size_t nreduce, void *stream);
+int nvshmemx_schar_prod_reduce_on_stream(nvshmem_team_t team, signed char *dest, const signed char *source, size_t nreduce, void *stream);
+int nvshmemx_short_prod_reduce_on_stream(nvshmem_team_t team, short *dest, const short *source, size_t nreduce, void *stream);
+int nvshmemx_int_prod_reduce_on_stream(nvshmem_team_t team, int *dest, const int *source, size_t nreduce, void *stream);
+int nvshmemx_long_prod_reduce_on_stream(nvshmem_team_t team, long *dest, const long *source, size_t nreduce, void *stream);
+int nvshmemx_longlong_prod_reduce_on_stream(nvshmem_team_t team, long long *dest, const long long *source, size_t nreduce, void *stream);
+int nvshmemx_uchar_prod_reduce_on_stream(nvshmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce, void *stream);
+int nvshmemx_ushort_prod_reduce_on_stream(nvshmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce, void *stream);
+int nvshmemx_uint_prod_reduce_on_stream(nvshmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce, void *stream);
+int nvshmemx_ulong_prod_reduce_on_stream(nvshmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nreduce, void *stream);
+int nvshmemx_ulonglong_prod_reduce_on_stream(nvshmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nreduce, void *stream);
+int nvshmemx_int8_prod_reduce_on_stream(nvshmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce, void *stream);
+int nvshmemx_int16_prod_reduce_on_stream(nvshmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce, void *stream);
+int nvshmemx_int32_prod_reduce_on_stream(nvshmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce, void *stream);
+int nvshmemx_int64_prod_reduce_on_stream(nvshmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce, void *stream);
+int nvshmemx_uint8_prod_reduce_on_stream(nvshmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce, void *stream);
+int nvshmemx_uint16_prod_reduce_on_stream(nvshmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nreduce, void *stream);
+int nvshmemx_uint32_prod_reduce_on_stream(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce, void *stream);
+int nvshmemx_uint64_prod_reduce_on_stream(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce, void *stream);
+int nvshmemx_size_prod_reduce_on_stream(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce, void *stream);
+
 #ifdef __cplusplus
 }
 #endif

@@ -106,8 +106,12 @@
   DUSHMEM_IMPL_EACH_wait_many_##F(MANY, F) \
   PLAIN(F)
 
+#ifndef ONLY_NVSHMEM
 FAMILY(dushmem)
+#endif
+#ifndef ONLY_DUSHMEM
 FAMILY(nvshmem)
+#endif
 
 // The templates: block scope.
 __global__ void by_block(double *a, const double *b, double *back, uint64_t *sig, int pe) {

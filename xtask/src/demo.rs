@@ -55,7 +55,10 @@ mod tests {
     use super::*;
 
     fn ring() -> Vec<String> {
-        (0..PES).map(|pe| (pe, (pe + PES - 1) % PES)).map(|(pe, left)| format!("PE {pe}: received {left}, expected {left}")).collect()
+        (0..PES)
+            .map(|pe| (pe, (pe + PES - 1) % PES))
+            .map(|(pe, left)| format!("PE {pe}: received {left}, expected {left}"))
+            .collect()
     }
 
     #[test]

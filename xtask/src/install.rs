@@ -45,7 +45,17 @@ pub fn command(arguments: &[String]) -> Result<(), String> {
 /// Builds, and puts everything under the prefix.
 pub fn install(options: &Options) -> Result<(), String> {
     let mut build = cargo();
-    build.args(["build", "--profile", &options.profile, "-p", "dushmem-capi", "-p", "dushmem-cli", "-p", "dushmem-bench"]);
+    build.args([
+        "build",
+        "--profile",
+        &options.profile,
+        "-p",
+        "dushmem-capi",
+        "-p",
+        "dushmem-cli",
+        "-p",
+        "dushmem-bench",
+    ]);
     run(build.args(["--lib", "--bins"]))?;
     let folder = if options.profile == "dev" { "debug" } else { &options.profile };
     let built = target()?.join(folder);
@@ -182,4 +192,44 @@ fn put_in_place(stage: &Path, prefix: &Path) -> Result<usize, String> {
         }
     }
     Ok(new.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stage(folder: &Path, names: &[&str]) -> PathBuf {
+        let stage = folder.join("stage");
+        for name in names.iter().chain(&[LIST]) {
+            let path = stage.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, format!("{name} of {}", names.len())).unwrap();
+        }
+        fs::write(stage.join(LIST), names.iter().map(|name| format!("{name}\n")).collect::<String>())
+            .unwrap();
+        stage
+    }
+
+    #[test]
+    fn an_earlier_installation_is_replaced_and_other_files_stay() {
+        let folder = std::env::temp_dir().join(format!("dushmem-install-test-{}", std::process::id()));
+        let prefix = folder.join("prefix");
+        let first = stage(&folder, &["bin/a", "lib/old.so", "include/x/y.h"]);
+        assert_eq!(put_in_place(&first, &prefix), Ok(4));
+        assert!(!first.exists(), "moved in one step");
+        fs::write(prefix.join("bin/other"), "").unwrap();
+        // A list that somebody has changed removes nothing outside of the prefix.
+        fs::write(folder.join("outside"), "").unwrap();
+        let list = fs::read_to_string(prefix.join(LIST)).unwrap();
+        fs::write(prefix.join(LIST), format!("{list}../outside\n{}\n", folder.join("outside").display()))
+            .unwrap();
+        let second = stage(&folder, &["bin/a", "lib/new.so"]);
+        assert_eq!(put_in_place(&second, &prefix), Ok(3));
+        let found = files(&prefix).unwrap();
+        let wanted = ["bin/a", "bin/other", LIST, "lib/new.so"];
+        assert_eq!(found, wanted.map(PathBuf::from));
+        assert_eq!(fs::read_to_string(prefix.join("bin/a")).unwrap(), "bin/a of 2");
+        assert!(folder.join("outside").exists());
+        fs::remove_dir_all(&folder).unwrap();
+    }
 }

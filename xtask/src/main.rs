@@ -2,6 +2,7 @@
 mod codegen;
 mod demo;
 mod install;
+mod symbols;
 mod test;
 mod tools;
 mod workspace;
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
     };
     let outcome = match task {
         "codegen" => codegen::run(rest),
+        "symbols" => symbols::run(rest),
         "demo" => demo::command(rest),
         "install" => install::command(rest),
         "test" => test::command(rest),

@@ -22,7 +22,12 @@ pub fn command(arguments: &[String]) -> Result<(), String> {
     let profile = match words.as_slice() {
         [] | ["--profile", "full"] => Profile::Full,
         ["--profile", "short"] => Profile::Short,
-        _ => return Err(format!("usage: cargo xtask test [--profile short|full], not `{}`", arguments.join(" "))),
+        _ => {
+            return Err(format!(
+                "usage: cargo xtask test [--profile short|full], not `{}`",
+                arguments.join(" ")
+            ));
+        }
     };
     let mut steps = Steps::default();
     let target = target()?;
@@ -36,12 +41,19 @@ pub fn command(arguments: &[String]) -> Result<(), String> {
         return Err(format!("{failed} has failed"));
     }
     if profile == Profile::Full {
-        steps.cargo("generated files are up to date", &["run", "--quiet", "-p", "xtask", "--", "codegen", "--check"]);
+        steps.cargo(
+            "generated files are up to date",
+            &["run", "--quiet", "-p", "xtask", "--", "codegen", "--check"],
+        );
         steps.cargo("format", &["fmt", "--all", "--check"]);
         steps.cargo("lints", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]);
         steps.run("protocols under loom", || loom(&target));
         steps.run("examples in the documentation", || {
-            run(with_tools(cargo().args(["test", "--quiet", "--doc", "--workspace"]), &prefix, nvcc.as_deref()))
+            run(with_tools(
+                cargo().args(["test", "--quiet", "--doc", "--workspace"]),
+                &prefix,
+                nvcc.as_deref(),
+            ))
         });
     }
     steps.run("tests", || tests(profile, &prefix, nvcc.as_deref()));

@@ -30,7 +30,8 @@ const TOOLS: [Tool; 8] = [
 ];
 
 /// Names of nvcc's parts on PyPI; nvcc works as they install it.
-const NVCC: [&str; 5] = ["nvidia-cuda-nvcc", "nvidia-cuda-crt", "nvidia-cuda-runtime", "nvidia-nvvm", "nvidia-cuda-cccl"];
+const NVCC: [&str; 5] =
+    ["nvidia-cuda-nvcc", "nvidia-cuda-crt", "nvidia-cuda-runtime", "nvidia-nvvm", "nvidia-cuda-cccl"];
 
 /// Installs what is missing. Gives nvcc's path, where there is one; it is installed only if `nvcc`.
 pub fn install(target: &Path, nvcc: bool) -> Result<Option<PathBuf>, String> {
@@ -44,8 +45,12 @@ pub fn install(target: &Path, nvcc: bool) -> Result<Option<PathBuf>, String> {
     }
     for tool in TOOLS.iter().filter(missing) {
         match tool.without {
-            Without::Stop => return Err(format!("{} is missing: install the package {}", tool.program, tool.package)),
-            Without::Skip(tests) => println!("skipped: {tests} ({} is not installed; package {})", tool.program, tool.package),
+            Without::Stop => {
+                return Err(format!("{} is missing: install the package {}", tool.program, tool.package));
+            }
+            Without::Skip(tests) => {
+                println!("skipped: {tests} ({} is not installed; package {})", tool.program, tool.package)
+            }
         }
     }
     if let Some(path) = std::env::var_os("DUSHMEM_NVCC") {
@@ -69,7 +74,10 @@ fn debian(packages: &[&str]) {
     println!("== install {}", packages.join(", "));
     let apt = |words: &[&str]| {
         let mut command = Command::new("apt-get");
-        run(command.args(["-qq", "-o", "DPkg::Lock::Timeout=120"]).args(words).env("DEBIAN_FRONTEND", "noninteractive"))
+        run(command
+            .args(["-qq", "-o", "DPkg::Lock::Timeout=120"])
+            .args(words)
+            .env("DEBIAN_FRONTEND", "noninteractive"))
     };
     if let Err(message) = apt(&["update"]) {
         println!("xtask: {message}");
@@ -101,6 +109,7 @@ fn find_nvcc(target: &Path) -> Option<PathBuf> {
     let lib = target.join("venv/lib");
     let pythons = fs::read_dir(lib).ok()?.flatten();
     let nvidia = pythons.map(|python| python.path().join("site-packages/nvidia"));
-    let toolkits = nvidia.filter_map(|folder| fs::read_dir(folder).ok()).flat_map(|entries| entries.flatten());
+    let toolkits =
+        nvidia.filter_map(|folder| fs::read_dir(folder).ok()).flat_map(|entries| entries.flatten());
     toolkits.map(|entry| entry.path().join("bin/nvcc")).find(|nvcc| nvcc.is_file())
 }

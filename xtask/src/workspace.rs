@@ -5,7 +5,8 @@ use std::process::Command;
 
 /// The workspace's folder.
 pub fn root() -> PathBuf {
-    let here = std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+    let here = std::env::var_os("CARGO_MANIFEST_DIR")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
     here.parent().map_or(here.clone(), Path::to_path_buf)
 }
 
@@ -24,7 +25,9 @@ pub fn target() -> Result<PathBuf, String> {
     let key = "\"target_directory\":\"";
     let rest = text.find(key).map(|at| &text[at + key.len()..]);
     let path = rest.and_then(|rest| rest.split('"').next());
-    path.map(PathBuf::from).ok_or_else(|| format!("cargo metadata names no target folder: {}", String::from_utf8_lossy(&out.stderr)))
+    path.map(PathBuf::from).ok_or_else(|| {
+        format!("cargo metadata names no target folder: {}", String::from_utf8_lossy(&out.stderr))
+    })
 }
 
 /// Runs the command with this program's output; an error where it fails.

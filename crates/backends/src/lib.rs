@@ -1,5 +1,6 @@
 //! The list of back ends that a build contains, and nothing else: both skins start from here.
 use dushmem_core::bootstrap::Bootstrap;
+use dushmem_core::device::Device;
 use dushmem_core::error::Result;
 use std::sync::Arc;
 
@@ -11,6 +12,11 @@ pub const BOOTSTRAPS: &[&str] = &["auto", "launcher", "singleton"];
 pub const TRANSPORTS: &[&str] = &["shm", "loopback"];
 /// Devices that kernels run on.
 pub const DEVICES: &[&str] = &["emu"];
+
+/// The device whose streams and memory programs use on this machine.
+pub fn device() -> &'static dyn Device {
+    &emu::on_stream::Emulator
+}
 
 /// Connects this process to its job, by the first bootstrap that fits. May be called again after finalize.
 pub fn connect() -> Result<Arc<dyn Bootstrap>> {

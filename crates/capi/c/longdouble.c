@@ -5,6 +5,10 @@
 void dushmem_impl_longdouble_put(void *dest, const void *value, int pe, size_t ctx, const char *name);
 void dushmem_impl_longdouble_get(void *value, const void *source, int pe, size_t ctx, const char *name);
 
+/* In Rust: the same when a stream comes there; the second one waits for the stream. */
+void dushmem_impl_longdouble_put_on_stream(void *dest, const void *value, int pe, void *stream, const char *name);
+void dushmem_impl_longdouble_get_on_stream(void *value, const void *source, int pe, void *stream, const char *name);
+
 /* The handle of the default context: CTX_DEFAULT of the headers. */
 #define DEFAULT 1
 
@@ -29,6 +33,15 @@ void dushmem_impl_longdouble_get(void *value, const void *source, int pe, size_t
 
 FAMILY(dushmem)
 FAMILY(shmem)
+
+void longdouble_dushmemx_longdouble_p_on_stream(long double *dest, long double value, int pe, void *stream) {
+    dushmem_impl_longdouble_put_on_stream(dest, &value, pe, stream, "dushmemx_longdouble_p_on_stream");
+}
+long double longdouble_dushmemx_longdouble_g_on_stream(const long double *source, int pe, void *stream) {
+    long double value = 0;
+    dushmem_impl_longdouble_get_on_stream(&value, source, pe, stream, "dushmemx_longdouble_g_on_stream");
+    return value;
+}
 
 /* Reductions: acc[i] = acc[i] op other[i]. A NaN among the operands is the result of max and min. */
 #define COMBINE(NAME, EXPRESSION) \

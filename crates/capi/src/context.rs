@@ -68,13 +68,13 @@ impl Ctx {
     }
 
     /// Takes all contexts for which `which` holds out of the table.
-    pub fn leave_all(which: impl Fn(&Context) -> bool) -> Vec<Box<Context>> {
+    pub fn leave_all(which: impl Fn(&Context) -> bool) -> Vec<Context> {
         let _one_at_a_time = CHANGE.lock().unwrap_or_else(PoisonError::into_inner);
         let wanted = |place: &&Place| {
             // SAFETY: changes of the table are locked out, so a context that is there stays.
             unsafe { place.context.load(Ordering::Acquire).as_ref() }.is_some_and(&which)
         };
-        TABLE.iter().filter(wanted).filter_map(take).collect()
+        TABLE.iter().filter(wanted).filter_map(take).map(|context| *context).collect()
     }
 }
 

@@ -2,7 +2,7 @@
 use crate::context::Ctx;
 use crate::generated::inlined;
 use crate::name::{Family, Name};
-use core::ffi::c_void;
+use core::ffi::{CStr, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering};
 use dushmem_core::bootstrap::Bootstrap;
 use dushmem_core::env::Settings;
@@ -65,6 +65,11 @@ pub fn world() -> Option<&'static World> {
     unsafe { WORLD.load(Ordering::Acquire).as_ref() }
 }
 
+/// The same, for what outlives the call.
+pub fn shared_world() -> Option<Arc<World>> {
+    job().world.clone()
+}
+
 /// What the job is reached by. `None` before the first init and in the middle of one.
 pub fn boot() -> Option<Arc<dyn Bootstrap>> {
     let job = JOB.try_lock().ok()?;
@@ -88,8 +93,18 @@ pub fn thread_level() -> i32 {
 
 /// True if the inline functions may bypass the library's: nobody has put others in front of them.
 fn inline_forms_allowed() -> bool {
-    let names = [inlined::DUSHMEM, inlined::NVSHMEM, inlined::SHMEM].into_iter().flatten().copied();
-    dushmem_os::symbols::taken_over((&raw const RECORD).cast::<c_void>(), names).is_none()
+    let inlined = |name: &CStr| {
+        // Other names, which are most, are told apart by their beginning.
+        let bytes = name.to_bytes();
+        let list = match () {
+            _ if bytes.starts_with(b"shmem_") => inlined::SHMEM,
+            _ if bytes.starts_with(b"nvshmem_") => inlined::NVSHMEM,
+            _ if bytes.starts_with(b"dushmem_") => inlined::DUSHMEM,
+            _ => return false,
+        };
+        list.contains(&name)
+    };
+    dushmem_os::symbols::taken_over((&raw const RECORD).cast::<c_void>(), &inlined).is_none()
 }
 
 fn variable(name: &str) -> Option<String> {
@@ -111,6 +126,7 @@ pub fn enter(name: Name, requested: i32) -> Result<i32> {
         let settings = Settings::read(family.variables(), &variable)?;
         let options = InitOptions { static_data: family == Family::Shmem, thread_pe: false };
         let world = World::init(boot, &settings, options)?;
+        dushmem_backends::device().attach(&world, world.n_pes() as usize)?;
         announce(&world);
         WORLD.store(Arc::as_ptr(&world).cast_mut(), Ordering::Release);
         if inline_forms_allowed() {
@@ -128,6 +144,12 @@ fn announce(world: &World) {
         return;
     }
     let settings = world.settings();
+    if crate::modules::count() > 0 {
+        eprintln!(
+            "dushmem: this program has kernels for a GPU, which this library can't drive: they end with an error \
+             if they call it; compile with dushcc to run them on the CPU"
+        );
+    }
     for warning in &settings.warnings {
         eprintln!("dushmem: {warning}");
     }
@@ -152,6 +174,8 @@ pub fn leave() -> Result<()> {
         return world.barrier_all();
     }
     RECORD.withdraw();
+    // What streams still do with the heap comes first.
+    dushmem_backends::device().detach(&world);
     // Pending operations of every context are completed, then the contexts go.
     for context in Ctx::leave_all(|_| true) {
         world.destroy_context(&context)?;

@@ -11,6 +11,7 @@ mod export;
 #[path = "gen/mod.rs"]
 mod generated;
 mod job;
+mod modules;
 mod name;
 mod ops;
 mod report;

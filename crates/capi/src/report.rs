@@ -9,14 +9,14 @@ const NO_JOB: i32 = 1;
 
 /// The one line about an error.
 #[cold]
-fn line(name: Name, error: &Error) -> String {
+fn line(name: Name, error: &Error, place: Option<usize>) -> String {
     let host = dushmem_os::symbols::host_name();
     let (name, prefix) = (name.as_str(), name.family().prefix());
     let text = match error {
         Error::NotInitialised => format!("not initialised: call {prefix}_init first"),
         other => other.to_string(),
     };
-    match job::place() {
+    match place {
         Some(pe) => format!("dushmem: PE {pe} (host {host}): {name}: {text}"),
         None => format!("dushmem: (host {host}): {name}: {text}"),
     }
@@ -26,7 +26,7 @@ fn line(name: Name, error: &Error) -> String {
 #[cold]
 pub fn print(name: Name, error: &Error) {
     if error.told_by().is_none_or(|teller| job::place().is_none_or(|me| me == teller)) {
-        eprintln!("{}", line(name, error));
+        eprintln!("{}", line(name, error, job::place()));
     }
 }
 
@@ -34,14 +34,16 @@ pub fn print(name: Name, error: &Error) {
 #[cold]
 #[inline(never)]
 pub fn fail(name: Name, error: &Error) -> ! {
-    let line = line(name, error);
-    match job::boot() {
-        Some(boot) => boot.abort(error.code(), &line),
-        None => {
-            eprintln!("{line}");
-            dushmem_os::process::exit_now(NO_JOB)
-        }
+    if let Some(boot) = job::boot() {
+        boot.abort(error.code(), &line(name, error, job::place()));
     }
+    // Called before init: the launcher, where there is one, ends the job and prints the line once.
+    if let Ok(boot) = dushmem_backends::connect() {
+        let pe = boot.place().0;
+        boot.abort(error.code(), &line(name, error, Some(pe)));
+    }
+    eprintln!("{}", line(name, error, None));
+    dushmem_os::process::exit_now(NO_JOB)
 }
 
 /// Calls the engine for a function without a status.

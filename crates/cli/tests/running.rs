@@ -220,9 +220,11 @@ fn pes_are_bound_as_asked() {
 #[test]
 fn a_closed_output_ends_the_job_quietly() {
     let dushrun = dushmem_testkit::tools::program("dushrun").display().to_string();
-    let command = format!("{dushrun} -n 2 yes | head -n 1; echo ${{PIPESTATUS[0]}}");
-    let outcome = Job::of("bash".as_ref()).args(["-c", &command]).run().success();
-    assert_eq!(outcome.stdout, "y\n141\n");
+    for n in [1, 2] {
+        let command = format!("{dushrun} -n {n} yes | head -n 1; echo ${{PIPESTATUS[0]}}");
+        let outcome = Job::of("bash".as_ref()).args(["-c", &command]).run().success();
+        assert_eq!(outcome.stdout, "y\n141\n");
+    }
 }
 
 #[test]
@@ -236,4 +238,18 @@ fn whoever_reads_slowly_does_not_stop_the_time_limit() {
     let status = child.wait().unwrap();
     assert_eq!(status.code(), Some(124));
     assert!(began.elapsed().as_secs() < 5);
+}
+
+#[test]
+fn nothing_is_lost_when_the_reader_is_slow() {
+    let dushrun = dushmem_testkit::tools::program("dushrun").display().to_string();
+    // More than dushrun keeps, and pieces that come one after the other.
+    let reader =
+        "sleep 0.3; while IFS= read -r -N 30000 part; do printf %s \"$part\"; done; printf %s \"$part\"";
+    let command =
+        format!("{dushrun} -n 4 {} lines=15000 | {{ {reader}; }} | cut -d' ' -f1 | sort | uniq -c", pe());
+    let outcome = Job::of("bash".as_ref()).args(["-c", &command]).run().success();
+    let counts: Vec<Vec<&str>> =
+        outcome.stdout.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(counts, [["15000", "0"], ["15000", "1"], ["15000", "2"], ["15000", "3"]]);
 }

@@ -272,7 +272,8 @@ pub trait Device: Debug + Send + Sync {
     /// A PE joins its job: the device learns of its heaps. `local_pes` PEs share this node.
     fn attach(&self, world: &Arc<World>, local_pes: usize) -> Result<()>;
 
-    /// The PE leaves; called before its heaps are unmapped. Nothing of the world may be in a stream.
+    /// The PE leaves; called before its heaps are unmapped. Waits for what is in streams: kernels may use
+    /// the heaps.
     fn detach(&self, world: &World);
 
     /// Memory for a heap.

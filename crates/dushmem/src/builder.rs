@@ -89,21 +89,33 @@ impl Builder {
 
     /// Joins the job of `boot`. A PE that has a `place` is a process, others are threads.
     pub(crate) fn join(&self, boot: Arc<dyn Bootstrap>, place: Option<Place>) -> Result<World> {
-        let (pe, _) = boot.place();
+        let (pe, pes) = boot.place();
         let fail = |cause| Error::Call { pe, call: "init", cause };
         if !(8..=2048).contains(&self.settings.team_slots) {
             let why = "there are 8 to 2048";
             let value = self.settings.team_slots as i64;
             return Err(fail(Cause::BadValue { arg: "team_slots", value, why }));
         }
-        if pe == 0 {
-            for warning in &self.settings.warnings {
-                eprintln!("dushmem: {warning}");
-            }
-        }
         let options = InitOptions { static_data: false, thread_pe: place.is_none() };
+        backends::emu::device::set_local_pes(pes);
         let core = Core::init(boot, &self.settings, options).map_err(fail)?;
+        if pe == 0 {
+            announce(&core);
+        }
         Ok(World::new(Engine::new(core, place)))
+    }
+}
+
+/// What one PE tells about the environment.
+fn announce(core: &Core) {
+    let settings = core.settings();
+    for warning in &settings.warnings {
+        eprintln!("dushmem: {warning}");
+    }
+    if settings.print_version {
+        let (version, pes, heap) = (env!("CARGO_PKG_VERSION"), core.n_pes(), settings.heap_size);
+        let transport = core.transport_name();
+        eprintln!("dushmem {version}: {pes} PEs, {heap} bytes of symmetric heap each, transport {transport}");
     }
 }
 

@@ -8,7 +8,7 @@ use bytemuck::Pod;
 /// while it is read; that is why every combination of bytes has to be a value.
 ///
 /// ```
-/// use dushmem::bytemuck::{self, Pod, Zeroable};
+/// use bytemuck::{Pod, Zeroable}; // as a dependency of the program's own
 ///
 /// #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 /// #[repr(C)]
@@ -27,6 +27,11 @@ use bytemuck::Pod;
 /// })?;
 /// # Ok::<(), dushmem::Error>(())
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not plain data, so it can't be in symmetric memory",
+    note = "any bytes must be a value, without padding and pointers: numbers, arrays of them, and structs \
+            with `#[repr(C)]` and `#[derive(bytemuck::Pod, bytemuck::Zeroable)]`"
+)]
 pub trait Data: Pod + Send + Sync {}
 
 impl<T: Pod + Send + Sync> Data for T {}

@@ -79,6 +79,7 @@ pub use dushmem_core::heap::ops::HeapUsage;
 pub use dushmem_core::signal::SignalOp;
 pub use dushmem_core::until::{Cmp, WaitInt};
 pub use error::{Error, Result};
+pub use kernel::{Dim3, ThreadCtx};
 pub use lock::Lock;
 pub use memory::{SymCell, SymSlice};
 pub use peer::PeerSlice;

@@ -188,12 +188,12 @@ impl<T: Data + fmt::Debug> fmt::Debug for SymSlice<T> {
 #[inline]
 pub(crate) unsafe fn copy_shared(dest: *mut u8, source: *const u8, bytes: usize) {
     const INLINE: usize = 128;
-    let aligned = (dest as usize | source as usize) % 8 == 0;
+    let aligned = (dest as usize | source as usize).is_multiple_of(8);
     // SAFETY: the caller's ranges; words where both are aligned.
     unsafe {
         if bytes <= 8 && bytes.is_power_of_two() {
             mapped::copy(dest, source, bytes);
-        } else if aligned && bytes % 8 == 0 && bytes <= INLINE {
+        } else if aligned && bytes.is_multiple_of(8) && bytes <= INLINE {
             for i in 0..bytes / 8 {
                 let word =
                     AtomicU64::from_ptr(source.cast_mut().cast::<u64>().add(i)).load(Ordering::Relaxed);

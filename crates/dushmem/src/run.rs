@@ -31,7 +31,7 @@ pub fn run<R: Send>(pes: usize, body: impl Fn(&World) -> Result<R> + Sync) -> Re
 /// leaves the job. If `body` fails this returns its error without leaving: a process that then ends with a
 /// non-zero code, as one does whose `main` returns the error, ends the job.
 ///
-/// ```
+/// ```standalone_crate
 /// fn main() -> dushmem::Result<()> {
 ///     dushmem::with_world(|world| {
 ///         println!("PE {} of {}", world.my_pe(), world.n_pes());

@@ -19,7 +19,7 @@ pub trait Shape: sealed::Sealed {
     type Place: ?Sized;
 
     #[doc(hidden)]
-    fn place<'a>(cells: &'a [SymCell<Self::Elem>]) -> &'a Self::Place;
+    fn place(cells: &[SymCell<Self::Elem>]) -> &Self::Place;
 }
 
 impl<T: Data> sealed::Sealed for T {}
@@ -27,7 +27,7 @@ impl<T: Data> Shape for T {
     type Elem = T;
     type Place = SymCell<T>;
 
-    fn place<'a>(cells: &'a [SymCell<T>]) -> &'a SymCell<T> {
+    fn place(cells: &[SymCell<T>]) -> &SymCell<T> {
         &cells[0]
     }
 }
@@ -37,7 +37,7 @@ impl<T: Data> Shape for [T] {
     type Elem = T;
     type Place = SymSlice<T>;
 
-    fn place<'a>(cells: &'a [SymCell<T>]) -> &'a SymSlice<T> {
+    fn place(cells: &[SymCell<T>]) -> &SymSlice<T> {
         SymSlice::new(cells)
     }
 }

@@ -48,7 +48,7 @@ impl World {
     /// Joins the job that this process was started in by `dushrun`; a process started alone is PE 0 of 1.
     /// Collective over all PEs. A process can have one such world at a time, and another one after it.
     ///
-    /// ```
+    /// ```standalone_crate
     /// let world = dushmem::World::init()?;
     /// println!("PE {} of {}", world.my_pe(), world.n_pes());
     /// world.finalize()?;

@@ -91,6 +91,9 @@ impl Device for Emulator {
     }
 
     fn detach(&self, world: &World) {
+        for number in 0..device::count() {
+            stream::synchronize_device(number);
+        }
         for (base, _) in heaps(world) {
             memory::unregister_symmetric(base);
         }

@@ -10,6 +10,9 @@ pub const NO_INTERPRETER: i32 = libc::ENOEXEC;
 /// Error number of calls that open files, where the process may not open more.
 pub const TOO_MANY_FILES: i32 = libc::EMFILE;
 
+/// Error number of calls that name a process that does not exist.
+pub const NO_PROCESS: i32 = libc::ESRCH;
+
 /// A set of CPUs.
 #[derive(Clone, Copy)]
 pub struct CpuSet(libc::cpu_set_t);

@@ -6,8 +6,17 @@
 #include <stdint.h>
 
 #ifdef __cplusplus
-/* C++ programs have std::complex, whose representation is that of C's complex types. */
+/* C++ programs have std::complex, whose representation is that of C's complex types. Only pointers to it
+ * occur here, and including <complex> would more than double the time to compile a small program: where
+ * it is GNU's, a declaration is enough. */
+#include <cstddef>
+#if defined(__GLIBCXX__) && !(defined(_GLIBCXX_INLINE_VERSION) && _GLIBCXX_INLINE_VERSION)
+namespace std {
+template <typename T> class complex;
+}
+#else
 #include <complex>
+#endif
 typedef std::complex<float> dushmem_impl_complexf;
 typedef std::complex<double> dushmem_impl_complexd;
 #else

@@ -96,19 +96,19 @@ void dushmem_impl_ring_bell(int pe);
         return DUSHMEM_IMPL_CALL(dushmem_impl_##F##_##NAME##_g)(source, pe); \
     }
 
-#define DUSHMEM_IMPL_FITS(record, address, bytes, pe) \
-    DUSHMEM_IMPL_LIKELY((address) - (record)->base < (record)->limit && \
+#define DUSHMEM_IMPL_FITS(record, address, local, bytes, pe) \
+    DUSHMEM_IMPL_LIKELY((local) != NULL && (address) - (record)->base < (record)->limit && \
                         (bytes) <= (record)->limit - ((address) - (record)->base) && \
                         (uint32_t)(pe) < (record)->n_pes)
 
-/* NAME is what stands before and AFTER what stands behind the operation: int_put, put32, putmem. */
+/* NAME is the function's without the family: int_put, put32, putmem. */
 #define DUSHMEM_IMPL_PUT_AS(F, NAME, T, SIZE) \
     extern void dushmem_impl_##F##_##NAME(T *dest, const T *source, size_t nelems, int pe) \
         __asm__(#F "_" #NAME); \
     DUSHMEM_IMPL_INLINE void F##_##NAME(T *dest, const T *source, size_t nelems, int pe) { \
         const dushmem_fast_path *record = dushmem_fast_path_v1; \
         uintptr_t address = (uintptr_t)dest; \
-        if (nelems <= SIZE_MAX / (SIZE) && DUSHMEM_IMPL_FITS(record, address, nelems * (SIZE), pe)) { \
+        if (nelems <= SIZE_MAX / (SIZE) && DUSHMEM_IMPL_FITS(record, address, source, nelems * (SIZE), pe)) { \
             DUSHMEM_IMPL_GO(record, address, pe); \
             if (nelems == 1) \
                 __builtin_memcpy((void *)address, source, (SIZE)); \
@@ -126,7 +126,7 @@ void dushmem_impl_ring_bell(int pe);
     DUSHMEM_IMPL_INLINE void F##_##NAME(T *dest, const T *source, size_t nelems, int pe) { \
         const dushmem_fast_path *record = dushmem_fast_path_v1; \
         uintptr_t address = (uintptr_t)source; \
-        if (nelems <= SIZE_MAX / (SIZE) && DUSHMEM_IMPL_FITS(record, address, nelems * (SIZE), pe)) { \
+        if (nelems <= SIZE_MAX / (SIZE) && DUSHMEM_IMPL_FITS(record, address, dest, nelems * (SIZE), pe)) { \
             DUSHMEM_IMPL_MOVE(address, record->delta[pe]); \
             __asm__ volatile("" ::: "memory"); \
             if (nelems == 1) \

@@ -1,9 +1,5 @@
-/* Launches on the emulator. dushcc writes kernel<<<grid, block, shared, stream>>>(args) as
- *
- *   (::dushmem::emu::launch("kernel", ::dushmem::emu::config{grid, block, shared, stream},
- *                           [=](auto... a) { kernel(a...); }, args))
- *
- * Arguments are copied when the launch is made, and once more for each GPU thread. */
+/* Launches on the emulator: what launcher.h, and with it what dushcc writes, stands on. Arguments are copied
+ * when the launch is made, and once more for each GPU thread. */
 #ifndef DUSHMEM_IMPL_LAUNCH_H
 #define DUSHMEM_IMPL_LAUNCH_H
 
@@ -89,17 +85,6 @@ void launch(const char *name, const config &how, Function function, Args... args
   start(name, how, Closure::body, made, Closure::release);
 }
 
-/* The same as a function object, for a macro whose kernel may have no arguments. */
-template <class Function> struct launcher_t {
-  const char *name;
-  config how;
-  Function function;
-  template <class... Args> void operator()(Args... args) const { launch(name, how, function, std::move(args)...); }
-};
-template <class Function> launcher_t<Function> launcher(const char *name, const config &how, Function function) {
-  return {name, how, std::move(function)};
-}
-
 template <class T> struct same {
   using type = T;
 };
@@ -161,4 +146,5 @@ inline int launch_array(const config &how, const void *kernel, void **args) {
 
 } // namespace emu
 } // namespace dushmem
+#include "launcher.h"
 #endif

@@ -70,6 +70,11 @@ template <class F> impl::launcher_of<F> launcher(const char *name, F kernel, con
     return {name, std::move(kernel), where};
 }
 
+// The same in the order of launch(), for macros.
+template <class F> impl::launcher_of<F> launcher(const char *name, config where, F kernel) {
+    return {name, std::move(kernel), where};
+}
+
 // The running block's dynamic shared memory as the array of unknown length that the declaration names.
 template <class T> auto dynamic_shared_array() -> T (&)[] {
     T *first = dynamic_shared<T>();

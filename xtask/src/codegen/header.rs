@@ -52,7 +52,8 @@ fn prototypes(table: &Table, op: &Op, space: Space) -> String {
         "global_exit" => "DUSHMEM_IMPL_NORETURN ",
         _ => "",
     };
-    let mut text = format!("\n/* {} */\n", op.doc);
+    let age = op.deprecated.as_ref().map_or(String::new(), |version| format!(" Deprecated since {version}."));
+    let mut text = format!("\n/* {}{age} */\n", op.doc);
     for function in functions(table, op, space) {
         let _ = writeln!(text, "{attribute}{};", function.prototype(&function.name()));
     }

@@ -15,11 +15,14 @@ pub fn root() -> PathBuf {
 
 /// Names that the built library must export: the table's, and those of its headers' inline functions.
 pub fn exported_names() -> Result<Vec<String>, String> {
-    let table = table::Table::load(&root().join("api"))?;
-    let mut names: Vec<String> = expand::exported(&table).iter().map(expand::Function::name).collect();
+    Ok(names(&table::Table::load(&root().join("api"))?))
+}
+
+fn names(table: &table::Table) -> Vec<String> {
+    let mut names: Vec<String> = expand::exported(table).iter().map(expand::Function::name).collect();
     names.extend(inline::SUPPORT.iter().map(|name| name.to_string()));
     names.sort();
-    Ok(names)
+    names
 }
 
 /// Every generated file: path below the root, and text.
@@ -31,6 +34,7 @@ fn files() -> Result<Vec<(String, String)>, String> {
     files.extend(generic::files(&table));
     files.push(("crates/core/src/gen/env.rs".into(), rust::variables(&table)));
     files.extend(rust::exports(&table)?);
+    files.push(("crates/capi/tests/names.txt".into(), names(&table).join("\n") + "\n"));
     Ok(files)
 }
 
@@ -67,4 +71,17 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_generated_files_are_what_the_table_says() {
+        for (path, text) in files().expect("the table") {
+            let found = std::fs::read_to_string(root().join(&path)).unwrap_or_default();
+            assert!(found == text, "{path} is not what the table says: run cargo xtask codegen");
+        }
+    }
 }

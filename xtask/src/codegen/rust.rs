@@ -102,6 +102,8 @@ pub fn exports(table: &Table) -> Result<Vec<(String, String)>, String> {
     let mut declared = format!("{NOTE}//! Every exported name of the table, by area.\n\n");
     let mut files = Vec::new();
     for (area, text) in areas {
+        let before = declared.contains("inlined") || area.as_str() < "inlined";
+        declared.push_str(if before { "" } else { "pub mod inlined;\n" });
         let _ = writeln!(declared, "mod {area};");
         let uses = "use crate::export::export;\n#[allow(unused_imports, reason = \"each area needs some of them\")]\nuse crate::ops::prelude::*;\n";
         let c = in_c
@@ -112,7 +114,6 @@ pub fn exports(table: &Table) -> Result<Vec<(String, String)>, String> {
             format!("{NOTE}{uses}\nexport! {{\n{text}}}\n{c}"),
         ));
     }
-    declared.push_str("pub mod inlined;\n");
     files.push(("crates/capi/src/gen/inlined.rs".into(), inlined(table)));
     let (note, rest) = declared.split_at(NOTE.len());
     let declared = rest.replacen("\n\n", &format!("\n{note}\n"), 1);

@@ -12,5 +12,6 @@ mod p2p_sync;
 mod rma;
 mod setup;
 mod signal;
+mod stream;
 mod team;
 mod thread;

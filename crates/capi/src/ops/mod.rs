@@ -12,5 +12,6 @@ pub mod prelude;
 pub mod rma;
 pub mod setup;
 pub mod signal;
+pub mod stream;
 pub mod team;
 pub mod wait;

@@ -1,8 +1,8 @@
 //! What the generated lists and the implementations use.
-pub use super::{amo, coll, context, lock, memory, order, rma, setup, signal, team, wait};
+pub use super::{amo, coll, context, lock, memory, order, rma, setup, signal, stream, team, wait};
 pub use crate::context::Ctx;
 pub use crate::name::{Family, Name};
-pub use core::ffi::{c_char, c_long};
+pub use core::ffi::{c_char, c_long, c_void};
 use dushmem_core::coll::reduce::Complex;
 
 /// Contexts that a PE can have at the same time.

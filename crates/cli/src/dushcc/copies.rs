@@ -1,5 +1,6 @@
 //! Copies of the sources that hold launches, rewritten, in a private folder; and of the headers that such
 //! sources include and that hold launches themselves.
+use super::register;
 use super::rewrite::{Edit, Include, Source, apply};
 use super::scratch::Scratch;
 use std::collections::HashMap;
@@ -14,7 +15,7 @@ use std::path::{Path, PathBuf};
 pub struct SearchPath {
     /// `-iquote`, for names in quotes only.
     pub quoted: Vec<PathBuf>,
-    /// `-I`.
+    /// `-I`, then `-isystem`.
     pub all: Vec<PathBuf>,
 }
 
@@ -48,6 +49,7 @@ struct File {
     includes: Vec<(Include, Option<usize>)>,
     /// Whether it can't be used as it is.
     copied: bool,
+    by_address: bool,
 }
 
 impl<'a> Copies<'a> {
@@ -71,6 +73,12 @@ impl<'a> Copies<'a> {
         let shown = if stdin { PathBuf::from("<stdin>") } else { source.to_path_buf() };
         let main = self.add(shown, text, source)?;
         self.follow(main)?;
+        if self.files.iter().any(|file| file.by_address) {
+            for file in &mut self.files {
+                file.edits.extend(register::edits(&Source::new(&file.text)));
+                file.copied |= !file.edits.is_empty();
+            }
+        }
         self.mark();
         let copied = self.files[main].copied || stdin;
         if !copied {
@@ -96,7 +104,8 @@ impl<'a> Copies<'a> {
             .map_err(|failure| format!("{}:{}: error: {}", shown.display(), failure.line, failure.message))?;
         let includes = source.includes().into_iter().map(|include| (include, None)).collect();
         let copied = !edits.is_empty();
-        self.files.push(File { shown, text, edits, includes, copied });
+        let by_address = register::launches_by_address(&source);
+        self.files.push(File { shown, text, edits, includes, copied, by_address });
         if let Ok(real) = path.canonicalize() {
             self.known.insert(real, self.files.len() - 1);
         }

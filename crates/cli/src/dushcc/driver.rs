@@ -6,7 +6,7 @@ use super::prefix::{Prefix, compiler};
 use super::rewrite::{Source, apply};
 use super::scratch::Scratch;
 use super::steps::{Files, Plan, Step};
-use super::{flags, foreign, response, run};
+use super::{flags, foreign, register, response, run};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Write};
@@ -92,7 +92,7 @@ fn build_in(
 ) -> Result<std::process::ExitStatus, String> {
     let search = SearchPath {
         quoted: arguments.values("-iquote").map(PathBuf::from).collect(),
-        all: arguments.values("-I").map(PathBuf::from).collect(),
+        all: arguments.values("-I").chain(arguments.values("-isystem")).map(PathBuf::from).collect(),
     };
     let mut files = Written { copies: Copies::new(scratch, &search), scratch };
     let steps = plan.emulated(arguments, &mut files, &mut notes)?;
@@ -146,9 +146,13 @@ fn holds_kernels(arguments: &Arguments) -> bool {
 
 fn show_source(file: &Path) -> Result<u8, String> {
     let text = fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
-    let edits = Source::new(&text).edits();
-    let edits = edits
+    let source = Source::new(&text);
+    let edits = source.edits();
+    let mut edits = edits
         .map_err(|failure| format!("{}:{}: error: {}", file.display(), failure.line, failure.message))?;
+    if register::launches_by_address(&source) {
+        edits.extend(register::edits(&source));
+    }
     print(&apply(&text, edits))
 }
 

@@ -8,6 +8,7 @@ mod foreign;
 mod launch;
 mod options;
 mod prefix;
+mod register;
 mod response;
 mod rewrite;
 mod run;

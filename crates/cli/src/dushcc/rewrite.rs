@@ -158,6 +158,27 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// The bracket that closes the one at `index`; all kinds of brackets have to pair up in between.
+    pub fn matching_forward(&self, index: usize) -> Option<usize> {
+        let mut open = Vec::new();
+        for at in index..self.tokens.len() {
+            if !self.same_line(at, index) || self.tokens[at].kind != Kind::Punct {
+                continue;
+            }
+            match self.text[self.tokens[at].start] {
+                bracket @ (b'(' | b'[' | b'{') => open.push(bracket),
+                b')' if open.pop() != Some(b'(') => return None,
+                b']' if open.pop() != Some(b'[') => return None,
+                b'}' if open.pop() != Some(b'{') => return None,
+                _ => {}
+            }
+            if open.is_empty() {
+                return Some(at);
+            }
+        }
+        None
+    }
+
     /// The tokens `start..end` on one line, without comments.
     pub fn plain(&self, start: usize, end: usize) -> String {
         let mut text = String::new();

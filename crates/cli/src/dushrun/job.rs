@@ -30,8 +30,9 @@ struct Pe {
     ended: Option<Ended>,
     /// Ended before finalize, with exit code 0.
     left: bool,
-    /// The process that called init, where that is a descendant of the one that was started.
-    inner: Option<(u32, OwnedFd)>,
+    /// The process that called init, where that is a descendant of the one that was started, and what
+    /// tells its end.
+    inner: Option<(u32, Option<OwnedFd>)>,
     /// When that process ended before finalize while the started one went on.
     lost: Option<Instant>,
 }
@@ -218,7 +219,8 @@ impl Job<'_> {
         fds.push(PollFd::new(self.signals.fd(), PollFlags::IN));
         fds.extend(self.control.iter().map(|fd| PollFd::new(fd, PollFlags::IN)));
         let inner = self.pes.iter().filter(|pe| pe.lost.is_none() && pe.ended.is_none());
-        fds.extend(inner.filter_map(|pe| pe.inner.as_ref()).map(|(_, fd)| PollFd::new(fd, PollFlags::IN)));
+        let inner = inner.filter_map(|pe| pe.inner.as_ref()?.1.as_ref());
+        fds.extend(inner.map(|fd| PollFd::new(fd, PollFlags::IN)));
         self.output.waits(|fd, write| {
             fds.push(PollFd::from_borrowed_fd(fd, if write { PollFlags::OUT } else { PollFlags::IN }));
         });
@@ -292,7 +294,12 @@ impl Job<'_> {
                 Some(Message::Joined { pe })
                     if pid != 0 && self.pes.get(pe).is_some_and(|pe| pe.pid != pid) =>
                 {
-                    self.pes[pe].inner = process::watch(pid).ok().map(|fd| (pid, fd));
+                    let watch = process::watch(pid);
+                    // It may have ended already.
+                    let gone =
+                        watch.as_ref().is_err_and(|why| why.raw_os_error() == Some(process::NO_PROCESS));
+                    self.pes[pe].lost = gone.then(Instant::now);
+                    self.pes[pe].inner = Some((pid, watch.ok()));
                 }
                 Some(Message::Abort { code, text, .. }) => {
                     self.end(code & 0xff, (!text.is_empty()).then_some(&*text));
@@ -305,7 +312,7 @@ impl Job<'_> {
             self.control = None;
         }
         for pe in &mut self.pes {
-            if let (Some((_, fd)), None) = (&pe.inner, pe.lost)
+            if let (Some((_, Some(fd))), None) = (&pe.inner, pe.lost)
                 && socket::readable(fd)
             {
                 pe.lost = Some(Instant::now());
@@ -344,7 +351,8 @@ impl Job<'_> {
                 let line = format!("dushrun: the job was ended by {}", signal::name(number));
                 self.end(128 + number, Some(&line));
             }
-            Ended::Signal { number: sig::SIGPIPE, .. } if self.output.broken() => {
+            // Whoever read the output has seen enough.
+            Ended::Signal { number: sig::SIGPIPE, .. } if self.output.broken() || self.plan.pes[pe].direct => {
                 self.end(128 + sig::SIGPIPE, None);
             }
             Ended::Signal { number, core } => {

@@ -85,6 +85,8 @@ struct Stream {
     line: Vec<u8>,
     /// The beginning of the current line has been passed on already.
     begun: bool,
+    /// The pipe was found empty when it was read last.
+    drained: bool,
     /// Passes on beginnings of lines at once: prompts of a PE that reads a terminal.
     eager: bool,
 }
@@ -121,7 +123,15 @@ impl Output {
             let sink = which.min(self.sinks.len() - 1);
             let interactive = || socket::is_terminal(socket::standard()[0]);
             let eager = reads_stdin && interactive() && socket::is_terminal(self.sinks[sink].fd);
-            self.streams.push(Stream { fd: read, pe, sink, line: Vec::new(), begun: false, eager });
+            self.streams.push(Stream {
+                fd: read,
+                pe,
+                sink,
+                line: Vec::new(),
+                begun: false,
+                drained: true,
+                eager,
+            });
             Ok(write)
         };
         Ok([one(0)?, one(1)?])
@@ -149,6 +159,7 @@ impl Output {
         let Output { sinks, streams, prefix, buffer } = self;
         streams.retain_mut(|stream| {
             let sink = &mut sinks[stream.sink];
+            stream.drained = false;
             while !sink.broken && sink.pending().len() < QUEUE {
                 match socket::read(&stream.fd, buffer) {
                     Ok(0) => {
@@ -160,10 +171,14 @@ impl Output {
                         sink.flush();
                         // A short read emptied the pipe.
                         if count < buffer.len() {
+                            stream.drained = true;
                             break;
                         }
                     }
-                    Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                    Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                        stream.drained = true;
+                        break;
+                    }
                     Err(_) => return false,
                 }
             }
@@ -182,14 +197,12 @@ impl Output {
     pub fn finish(&mut self) -> bool {
         self.pump();
         let Output { sinks, streams, prefix, .. } = self;
-        let idle = |sink: &Sink| sink.pending().len() < QUEUE;
         streams.retain_mut(|stream| {
             // The pipe may be open in some descendant still, but there is nothing in it.
-            let empty = idle(&sinks[stream.sink]);
-            if empty {
+            if stream.drained {
                 stream.finish(&mut sinks[stream.sink], *prefix);
             }
-            !empty
+            !stream.drained
         });
         self.flush();
         self.streams.is_empty() && self.sinks.iter().all(|sink| sink.pending().is_empty())

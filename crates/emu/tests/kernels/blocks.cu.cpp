@@ -82,7 +82,7 @@ int main() {
   for (int b = 0; b < blocks; b++) {
     int want = 0;
     for (int i = 0; i < threads; i++) want += host[b * threads + i];
-    equal(result[b], want);
+    same(result[b], want);
     total += want;
   }
 
@@ -93,25 +93,25 @@ int main() {
   hipLaunchKernelGGL(HIP_KERNEL_NAME(sum_dynamic<int>), dim3(blocks), dim3(threads), bytes, stream, in, out);
   ok(hipMemcpyAsync(result, out, sizeof(int), hipMemcpyDeviceToHost, stream));
   ok(hipStreamSynchronize(stream));
-  equal(result[0], total);
+  same(result[0], total);
 
   (::dushmem::emu::launch("early_exit", ::dushmem::emu::config{1, 64, 0, stream},
                           [=](auto... a) { early_exit(a...); }, out));
   ok(hipMemcpyAsync(result, out, sizeof(int), hipMemcpyDefault, stream));
   ok(hipStreamSynchronize(stream));
-  equal(result[0], 32);
+  same(result[0], 32);
 
   ok(cudaMemset(out, 0, 4096 * sizeof(int)));
   const dim3 grid(2, 3, 2), block(4, 2, 8);
   (::dushmem::emu::launch("positions", ::dushmem::emu::config{grid, block}, [=](auto... a) { positions(a...); }, out));
   ok(cudaMemcpy(result, out, 768 * sizeof(int), cudaMemcpyDeviceToHost));
-  for (int i = 0; i < 768; i++) equal(result[i], 1);
+  for (int i = 0; i < 768; i++) same(result[i], 1);
 
   ok(cudaMemset(out, 0, sizeof(int)));
   (::dushmem::emu::launch("rotate", ::dushmem::emu::config{5, dim3(8, 8, 2)}, [=](auto... a) { rotate(a...); }, out, 1000));
   (::dushmem::emu::launch("rotate", ::dushmem::emu::config{3, 333}, [=](auto... a) { rotate(a...); }, out, 77));
   ok(cudaMemcpy(result, out, sizeof(int), cudaMemcpyDeviceToHost));
-  equal(result[0], 0);
+  same(result[0], 0);
 
   // Arguments are those of the time of the launch.
   Big big = {};
@@ -124,10 +124,10 @@ int main() {
   ok(cudaLaunchKernel(by_value, dim3(1), dim3(16), args, 0, stream));
   big.values[3] = factors = -1;
   ok(cudaStreamSynchronize(stream));
-  for (int i = 0; i < 16; i++) equal(products[i], i * 2.5 + 4);
+  for (int i = 0; i < 16; i++) same(products[i], i * 2.5 + 4);
   ok(cudaLaunchKernel(by_value, dim3(1), dim3(16), args));
   ok(cudaMemcpy(copy, products, sizeof copy, cudaMemcpyDeviceToHost));
-  equal(copy[3], 5);
+  same(copy[3], 5);
 
   ok(hipStreamDestroy(stream));
   ok(cudaFree(in));

@@ -1,12 +1,13 @@
 // What the test programs check with: they go on after a failure and say where it was.
 #pragma once
+#include <atomic>
 #include <cstdio>
 
-inline int failures = 0;
+inline std::atomic<int> failures{0};
 
 #define ok(call) check_code(int(call), 0, #call, __LINE__)
 #define fails(code, call) check_code(int(call), int(code), #call, __LINE__)
-#define equal(a, b) check_equal(double(a), double(b), #a, __LINE__)
+#define same(a, b) check_equal(double(a), double(b), #a, __LINE__)
 #define truth(condition) check_equal((condition) ? 1 : 0, 1, #condition, __LINE__)
 
 inline void check_code(int got, int want, const char *call, int line) {
@@ -22,6 +23,6 @@ inline void check_equal(double got, double want, const char *what, int line) {
 }
 
 inline int done() {
-  std::printf(failures ? "%d failures\n" : "all right\n", failures);
+  std::printf(failures ? "%d failures\n" : "all right\n", failures.load());
   return failures != 0;
 }

@@ -248,3 +248,30 @@ fn failures_name_their_line() {
     assert_eq!(failure("void f() {\nextern __shared__ int a[], b[]; }").line, 2);
     assert_eq!(failure("#define X k<<<1, 2\n>>>(x)").line, 1);
 }
+
+#[test]
+fn kernels_launched_by_address_are_noted_down() {
+    use super::super::{register, rewrite::apply};
+    let noted = |text: &str| {
+        let source = Source::new(text.as_bytes());
+        String::from_utf8(apply(text.as_bytes(), register::edits(&source))).expect("edits keep the encoding")
+    };
+    let note = |name: &str| {
+        format!(" static const ::dushmem::emu::registration dushmem_registered_{name}{{{name}}};")
+    };
+    let one = "namespace n { extern \"C\" { static __global__ __launch_bounds__(f(1), 2) void one(int a) noexcept { if (a) { } }";
+    assert_eq!(noted(&format!("{one} }} }}")), format!("{one}{} }} }}", note("one")));
+    for text in [
+        "__global__ void only_declared(int a);",
+        "template <class T> __global__ void of_any(T a) {}",
+        "__global__ void twice(int a) {} __global__ void twice(float a) {}",
+        "struct S { __global__ void within(int a) {} };",
+        "// __global__ void text() {}\n",
+        "#define K(name) __global__ void name() {}\n",
+    ] {
+        assert_eq!(noted(text), text);
+    }
+    let calls = |text: &str| register::launches_by_address(&Source::new(text.as_bytes()));
+    assert!(calls("cudaLaunchKernel((void *)k, 1, 1, 0)") && calls("dushmemx_collective_launch(f)"));
+    assert!(!calls("k<<<1, 2>>>(); // hipLaunchKernel"));
+}

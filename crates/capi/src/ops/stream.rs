@@ -1,0 +1,300 @@
+//! Operations on a stream: enqueued on the device, run later.
+//!
+//! What is wrong with the arguments is found when the operation runs; it ends the job then, with the name
+//! that it was enqueued under.
+use super::prelude::*;
+use crate::job;
+use crate::report::{fail, print};
+use core::ffi::c_void;
+use core::mem::MaybeUninit;
+use dushmem_core::coll::reduce::{ReduceNum, ReduceOp};
+use dushmem_core::device::{StreamHandle, StreamOp, Word};
+use dushmem_core::error::{Error, Result};
+use dushmem_core::signal::SignalOp;
+use dushmem_core::team::Team;
+use dushmem_core::until::Cmp;
+use dushmem_core::world::World;
+use std::sync::Arc;
+
+/// Puts an operation into a stream.
+fn enqueue(name: Name, stream: *mut c_void, make: impl FnOnce(&World) -> Result<StreamOp>) -> Result<()> {
+    let world = job::shared_world().ok_or(Error::NotInitialised)?;
+    let op = make(&world)?;
+    // SAFETY: the program's promises about the arguments hold until the stream has run the operation.
+    unsafe { dushmem_backends::device().enqueue(&world, StreamHandle(stream as usize), name.as_str(), op) }
+}
+
+/// For functions without a status.
+fn must(name: Name, stream: *mut c_void, make: impl FnOnce(&World) -> Result<StreamOp>) {
+    if let Err(error) = enqueue(name, stream, make) {
+        fail(name, &error);
+    }
+}
+
+/// For functions with a status.
+fn status(name: Name, stream: *mut c_void, make: impl FnOnce(&World) -> Result<StreamOp>) -> i32 {
+    match enqueue(name, stream, make) {
+        Ok(()) => 0,
+        Err(error) => {
+            print(name, &error);
+            error.code()
+        }
+    }
+}
+
+fn on(name: Name, handle: i32, stream: *mut c_void, make: impl FnOnce(Arc<Team>) -> Result<StreamOp>) -> i32 {
+    status(name, stream, |world| make(world.team(handle)?))
+}
+
+/// A scalar's bytes.
+fn scalar<T>(value: T) -> [u8; 16] {
+    const { assert!(size_of::<T>() <= 16) };
+    let mut bytes = [0; 16];
+    // SAFETY: there is room for the value.
+    unsafe { bytes.as_mut_ptr().cast::<T>().write_unaligned(value) };
+    bytes
+}
+
+pub unsafe fn p<T>(dest: *mut T, value: T, pe: i32, stream: *mut c_void, name: Name) {
+    let (value, bytes) = (scalar(value), size_of::<T>());
+    must(name, stream, |_| Ok(StreamOp::P { dest: dest.cast(), value, bytes, pe }));
+}
+
+/// The value is returned, so this one waits for the stream.
+pub unsafe fn g<T>(source: *const T, pe: i32, stream: *mut c_void, name: Name) -> T {
+    let mut value = MaybeUninit::<T>::uninit();
+    let dest = value.as_mut_ptr().cast();
+    let (source, bytes) = (source.cast_mut().cast(), size_of::<T>());
+    must(name, stream, |_| Ok(StreamOp::Get { dest, source, bytes, pe }));
+    if let Err(error) = dushmem_backends::device().synchronize(StreamHandle(stream as usize)) {
+        fail(name, &error);
+    }
+    // SAFETY: the stream has run the get; a failed one would have ended the job.
+    unsafe { value.assume_init() }
+}
+
+macro_rules! copies {
+    ($($function:ident $op:ident;)*) => {$(
+        pub unsafe fn $function<T>(
+            dest: *mut T,
+            source: *const T,
+            nelems: usize,
+            pe: i32,
+            stream: *mut c_void,
+            name: Name,
+        ) {
+            let (dest, source, bytes) = (dest.cast(), source.cast_mut().cast(), bytes::<T>(nelems));
+            must(name, stream, |_| Ok(StreamOp::$op { dest, source, bytes, pe }));
+        }
+    )*};
+}
+copies! {
+    put Put;
+    put_nbi PutNbi;
+    get Get;
+    get_nbi GetNbi;
+}
+
+macro_rules! strided {
+    ($($function:ident $op:ident;)*) => {$(
+        #[allow(clippy::too_many_arguments, reason = "those of the standard's call")]
+        pub unsafe fn $function<T>(
+            dest: *mut T,
+            source: *const T,
+            dst: isize,
+            sst: isize,
+            nelems: usize,
+            pe: i32,
+            stream: *mut c_void,
+            name: Name,
+        ) {
+            let (dest, source, elem) = (dest.cast(), source.cast_mut().cast(), size_of::<T>());
+            must(name, stream, |_| Ok(StreamOp::$op { dest, source, dst, sst, elem, nelems, pe }));
+        }
+    )*};
+}
+strided! {
+    iput Iput;
+    iget Iget;
+}
+
+macro_rules! with_signal {
+    ($($function:ident $op:ident;)*) => {$(
+        #[allow(clippy::too_many_arguments, reason = "those of the standard's call")]
+        pub unsafe fn $function<T>(
+            dest: *mut T,
+            source: *const T,
+            nelems: usize,
+            sig_addr: *mut u64,
+            signal: u64,
+            sig_op: i32,
+            pe: i32,
+            stream: *mut c_void,
+            name: Name,
+        ) {
+            let (dest, source, bytes) = (dest.cast(), source.cast_mut().cast(), bytes::<T>(nelems));
+            must(name, stream, |_| {
+                let op = SignalOp::from_number(sig_op)?;
+                Ok(StreamOp::$op { dest, source, bytes, sig: sig_addr, value: signal, op, pe })
+            });
+        }
+    )*};
+}
+with_signal! {
+    put_signal PutSignal;
+    put_signal_nbi PutSignalNbi;
+}
+
+pub unsafe fn signal_op(sig: *mut u64, value: u64, sig_op: i32, pe: i32, stream: *mut c_void, name: Name) {
+    must(name, stream, |_| Ok(StreamOp::SignalOp { sig, value, op: SignalOp::from_number(sig_op)?, pe }));
+}
+
+/// Integers that a stream can wait for.
+pub trait StreamWord: Copy {
+    /// The value, with its type.
+    fn word(self) -> Word;
+}
+
+macro_rules! words {
+    ($($t:ty: $variant:ident $of:ty;)*) => {$(
+        impl StreamWord for $t {
+            fn word(self) -> Word {
+                Word::$variant(self as $of)
+            }
+        }
+    )*};
+}
+words! {
+    i16: I16 i16;
+    u16: U16 u16;
+    i32: I32 i32;
+    u32: U32 u32;
+    i64: I64 i64;
+    u64: U64 u64;
+    isize: I64 i64;
+    usize: U64 u64;
+}
+
+pub unsafe fn until<T: StreamWord>(ivar: *mut T, cmp: i32, cmp_value: T, stream: *mut c_void, name: Name) {
+    must(name, stream, |_| {
+        Ok(StreamOp::WaitUntil { ivar: ivar.cast(), cmp: Cmp::from_number(cmp)?, value: cmp_value.word() })
+    });
+}
+
+pub unsafe fn signal_until(sig: *mut u64, cmp: i32, value: u64, stream: *mut c_void, name: Name) {
+    must(name, stream, |_| Ok(StreamOp::SignalWaitUntil { sig, cmp: Cmp::from_number(cmp)?, value }));
+}
+
+pub unsafe fn quiet(stream: *mut c_void, name: Name) {
+    must(name, stream, |_| Ok(StreamOp::Quiet));
+}
+
+pub unsafe fn barrier_all(stream: *mut c_void, name: Name) {
+    must(name, stream, |_| Ok(StreamOp::BarrierAll));
+}
+
+pub unsafe fn sync_all(stream: *mut c_void, name: Name) {
+    must(name, stream, |_| Ok(StreamOp::SyncAll));
+}
+
+pub unsafe fn barrier(team: i32, stream: *mut c_void, name: Name) -> i32 {
+    on(name, team, stream, |team| Ok(StreamOp::Barrier { team }))
+}
+
+pub unsafe fn team_sync(team: i32, stream: *mut c_void, name: Name) -> i32 {
+    on(name, team, stream, |team| Ok(StreamOp::Sync { team }))
+}
+
+pub unsafe fn broadcast<T>(
+    team: i32,
+    dest: *mut T,
+    source: *const T,
+    nelems: usize,
+    root: i32,
+    stream: *mut c_void,
+    name: Name,
+) -> i32 {
+    let (dest, source, bytes) = (dest.cast(), source.cast_mut().cast(), bytes::<T>(nelems));
+    on(name, team, stream, |team| Ok(StreamOp::Broadcast { team, dest, source, bytes, root }))
+}
+
+macro_rules! gathers {
+    ($($function:ident $op:ident;)*) => {$(
+        pub unsafe fn $function<T>(
+            team: i32,
+            dest: *mut T,
+            source: *const T,
+            nelems: usize,
+            stream: *mut c_void,
+            name: Name,
+        ) -> i32 {
+            let (dest, source, bytes) = (dest.cast(), source.cast_mut().cast(), bytes::<T>(nelems));
+            on(name, team, stream, |team| Ok(StreamOp::$op { team, dest, source, bytes }))
+        }
+    )*};
+}
+gathers! {
+    fcollect Fcollect;
+    alltoall Alltoall;
+}
+
+macro_rules! reductions {
+    ($($function:ident $op:ident;)*) => {$(
+        pub unsafe fn $function<T: ReduceNum>(
+            team: i32,
+            dest: *mut T,
+            source: *const T,
+            nreduce: usize,
+            stream: *mut c_void,
+            name: Name,
+        ) -> i32 {
+            on(name, team, stream, |team| {
+                let missing = || Error::NotSupported("this type has no such reduction".into());
+                let reducer = T::reducer(ReduceOp::$op).ok_or_else(missing)?;
+                let (dest, source) = (dest.cast(), source.cast_mut().cast());
+                Ok(StreamOp::Reduce { team, dest, source, n: nreduce, reducer })
+            })
+        }
+    )*};
+}
+reductions! {
+    and_reduce And;
+    or_reduce Or;
+    xor_reduce Xor;
+    max_reduce Max;
+    min_reduce Min;
+    sum_reduce Sum;
+    prod_reduce Prod;
+}
+
+/// What `c/longdouble.c` does for a value that Rust can't receive.
+///
+/// # Safety
+/// `value` has 16 bytes; `name` is a literal.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn dushmem_impl_longdouble_put_on_stream(
+    dest: *mut LongDouble,
+    value: *const LongDouble,
+    pe: i32,
+    stream: *mut c_void,
+    name: *const c_char,
+) {
+    // SAFETY: as the C code promises.
+    unsafe { p(dest, value.read(), pe, stream, Name::new(name)) }
+}
+
+/// See above; waits for the stream.
+///
+/// # Safety
+/// `value` has room for 16 bytes; `name` is a literal.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn dushmem_impl_longdouble_get_on_stream(
+    value: *mut LongDouble,
+    source: *const LongDouble,
+    pe: i32,
+    stream: *mut c_void,
+    name: *const c_char,
+) {
+    // SAFETY: as the C code promises.
+    unsafe { value.write(g(source, pe, stream, Name::new(name))) }
+}

@@ -1,0 +1,252 @@
+//! The installation, used as a user of it would.
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is in the workspace").to_path_buf()
+}
+
+/// Where the library is installed: `$DUSHMEM_PREFIX`, else target/prefix.
+fn prefix() -> PathBuf {
+    let prefix =
+        std::env::var_os("DUSHMEM_PREFIX").map_or_else(|| root().join("target/prefix"), PathBuf::from);
+    assert!(
+        prefix.join("bin/dushcc").is_file(),
+        "nothing is installed in {}: run `cargo xtask test`",
+        prefix.display()
+    );
+    prefix
+}
+
+/// A folder of its own, removed at the end of the test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("dushmem-installed-{}-{name}", std::process::id()));
+        fs::create_dir(&path).expect("a new folder");
+        Folder(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[track_caller]
+fn output(command: &mut Command) -> String {
+    let Output { status, stdout, stderr } =
+        command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let (stdout, stderr) = (String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
+    assert!(status.success(), "{command:?}: {status}\n{stdout}\n{stderr}");
+    stdout.into_owned()
+}
+
+/// Runs a program on some PEs and gives its lines in order of the alphabet.
+#[track_caller]
+fn job(prefix: &Path, pes: usize, program: &Path) -> Vec<String> {
+    let mut command = Command::new(prefix.join("bin/dushrun"));
+    let out = output(command.args(["-n", &pes.to_string(), "--timeout", "60"]).arg(program));
+    let mut lines: Vec<String> = out.lines().map(str::to_string).collect();
+    lines.sort();
+    lines
+}
+
+fn ring(pes: usize) -> Vec<String> {
+    let line = |pe: usize| format!("PE {pe}: received {0}, expected {0}", (pe + pes - 1) % pes);
+    let mut lines: Vec<String> = (0..pes).map(line).collect();
+    lines.sort();
+    lines
+}
+
+fn installed(program: &str) -> bool {
+    let there = std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())
+        .any(|dir| dir.join(program).is_file());
+    if !there {
+        println!("skipped: {program} is not installed");
+    }
+    there
+}
+
+#[test]
+fn the_ring_kernel_runs_on_any_number_of_pes() {
+    let (prefix, folder) = (prefix(), Folder::new("ring"));
+    let program = folder.0.join("ring");
+    let source = root().join("examples/kernel/ring.hip.cpp");
+    output(
+        Command::new(prefix.join("bin/dushcc"))
+            .args(["-O1", "-Wall", "-Wextra", "-Werror"])
+            .arg(&source)
+            .arg("-o")
+            .arg(&program),
+    );
+    for pes in [1, 2, 3, 4, 7, 8, 16] {
+        assert_eq!(job(&prefix, pes, &program), ring(pes));
+    }
+    let mut expected: Vec<String> = fs::read_to_string(root().join("examples/kernel/ring.expected"))
+        .unwrap()
+        .lines()
+        .map(str::to_string)
+        .collect();
+    expected.sort();
+    assert_eq!(ring(4), expected);
+}
+
+#[test]
+fn a_kernel_source_needs_no_other_include() {
+    let (prefix, folder) = (prefix(), Folder::new("bare"));
+    let program = folder.0.join("bare");
+    for compiler in ["g++", "clang++"].into_iter().filter(|compiler| installed(compiler)) {
+        let mut compile = Command::new(prefix.join("bin/dushcc"));
+        compile
+            .env("DUSHMEM_CXX", compiler)
+            .arg(root().join("xtask/tests/sources/bare.hip.cpp"))
+            .arg("-o")
+            .arg(&program);
+        output(&mut compile);
+        let lines = job(&prefix, 3, &program);
+        assert_eq!(
+            lines,
+            ["PE 0: total 1128, expected 1128", "PE 1: total 0, expected 0", "PE 2: total 0, expected 0"],
+            "{compiler}"
+        );
+    }
+}
+
+#[test]
+fn launches_of_every_kind_meet_the_real_headers() {
+    let (prefix, folder) = (prefix(), Folder::new("launches"));
+    let program = folder.0.join("launches");
+    for (compiler, standard) in [("g++", "c++17"), ("g++", "gnu++20"), ("clang++", "c++17")] {
+        if !installed(compiler) {
+            continue;
+        }
+        let mut compile = Command::new(prefix.join("bin/dushcc"));
+        compile.env("DUSHMEM_CXX", compiler).args([
+            &format!("-std={standard}"),
+            "-O2",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+        ]);
+        output(compile.arg(root().join("xtask/tests/sources/launches.cu")).arg("-o").arg(&program));
+        assert_eq!(
+            output(&mut Command::new(&program)),
+            "add 275\nzeros 1 1 7\nsum 2016\n",
+            "{compiler} {standard}"
+        );
+    }
+}
+
+#[test]
+fn a_moved_installation_works() {
+    let folder = Folder::new("moved");
+    let moved = folder.0.join("some where");
+    output(Command::new("cp").arg("-a").arg(prefix()).arg(&moved));
+    let sources = [root().join("examples/c/ring.c"), root().join("examples/kernel/ring.hip.cpp")];
+    for (source, option) in sources.iter().flat_map(|source| [(source, "-O1"), (source, "--static-lib")]) {
+        let program = folder.0.join("ring");
+        output(Command::new(moved.join("bin/dushcc")).arg(option).arg(source).arg("-o").arg(&program));
+        let used = output(Command::new("ldd").arg(&program));
+        let from_there = used.contains(&*moved.join("lib").to_string_lossy());
+        assert_eq!(from_there, option == "-O1", "{used}");
+        assert_eq!(job(&moved, 4, &program), ring(4));
+    }
+}
+
+#[test]
+fn link_names_of_other_installations_work() {
+    let (prefix, folder) = (prefix(), Folder::new("names"));
+    let program = folder.0.join("ring");
+    for family in ["dushmem", "nvshmem"] {
+        let mut compile = Command::new("gcc");
+        compile
+            .arg("-I")
+            .arg(prefix.join("include"))
+            .arg(root().join("examples/c/ring.c"))
+            .arg("-o")
+            .arg(&program);
+        compile.arg("-L").arg(prefix.join("lib")).arg(format!("-Wl,-rpath,{}", prefix.join("lib").display()));
+        output(compile.arg(format!("-l{family}_device")).arg(format!("-l{family}_host")));
+        assert_eq!(job(&prefix, 2, &program), ring(2), "{family}");
+    }
+}
+
+#[test]
+fn pkg_config_gives_what_a_build_needs() {
+    if !installed("pkg-config") {
+        return;
+    }
+    let (prefix, folder) = (prefix(), Folder::new("pkg-config"));
+    let mut query = Command::new("pkg-config");
+    query.env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig")).args(["--cflags", "--libs", "dushmem >= 0.1"]);
+    let flags = output(&mut query);
+    let program = folder.0.join("ring");
+    let mut compile = Command::new("gcc");
+    compile.arg(root().join("examples/c/ring.c")).args(flags.split_whitespace()).arg("-o").arg(&program);
+    output(&mut compile);
+    assert_eq!(job(&prefix, 4, &program), ring(4));
+}
+
+#[test]
+fn cmake_finds_the_package_and_builds_kernels() {
+    if !installed("cmake") || !installed("make") {
+        return;
+    }
+    let (prefix, folder) = (prefix(), Folder::new("cmake"));
+    let source = folder.0.join("source");
+    fs::create_dir_all(source.join("with blank")).unwrap();
+    fs::copy(root().join("xtask/tests/sources/CMakeLists.txt"), source.join("CMakeLists.txt")).unwrap();
+    fs::copy(root().join("examples/c/ring.c"), source.join("host.c")).unwrap();
+    fs::write(source.join("with blank/value.h"), "#define VALUE (ANSWER + 1)\n").unwrap();
+    fs::write(source.join("main.cpp"), "int kernel();\nint main() { return kernel(); }\n").unwrap();
+    let kernel = "#include <dushmem.h>\n#include \"value.h\"\n__global__ void k(int *a) { *a = VALUE; }\n\
+        int kernel() { int a = 0; k<<<1, 1>>>(&a); cudaDeviceSynchronize(); printf(\"%d\\n\", a); return 0; }\n";
+    fs::write(source.join("kernel.cu"), kernel).unwrap();
+    let build = folder.0.join("build");
+    let mut configure = Command::new("cmake");
+    configure
+        .arg("-S")
+        .arg(&source)
+        .arg("-B")
+        .arg(&build)
+        .arg(format!("-DCMAKE_PREFIX_PATH={}", prefix.display()));
+    output(&mut configure);
+    output(Command::new("cmake").arg("--build").arg(&build));
+    assert_eq!(job(&prefix, 3, &build.join("host")), ring(3));
+    assert_eq!(job(&prefix, 2, &build.join("host_static")), ring(2));
+    assert_eq!(output(&mut Command::new(build.join("kernel"))), "43\n");
+    // A changed header is seen.
+    fs::write(source.join("with blank/value.h"), "#define VALUE (ANSWER + 2)\n").unwrap();
+    output(Command::new("cmake").arg("--build").arg(&build));
+    assert_eq!(output(&mut Command::new(build.join("kernel"))), "44\n");
+}
+
+#[test]
+fn the_ring_kernel_compiles_with_nvcc() {
+    let Some(nvcc) = std::env::var_os("DUSHMEM_NVCC") else {
+        println!("skipped: DUSHMEM_NVCC names no nvcc");
+        return;
+    };
+    let (prefix, folder) = (prefix(), Folder::new("nvcc"));
+    let include = prefix.join("include");
+    for separate in ["false", "true"] {
+        let mut compile = Command::new(&nvcc);
+        compile.args(["-x", "cu", "-arch=sm_90", "-std=c++17", "-c", &format!("-rdc={separate}")]);
+        compile.arg("-I").arg(&include).arg("-I").arg(include.join("dushmem/nvcc"));
+        compile.arg(root().join("examples/kernel/ring.hip.cpp")).arg("-o").arg(folder.0.join("ring.o"));
+        output(&mut compile);
+    }
+}
+
+#[test]
+fn the_list_of_installed_files_is_whole() {
+    let prefix = prefix();
+    let list = fs::read_to_string(prefix.join("lib/dushmem/installed")).expect("the list of installed files");
+    let missing: Vec<&str> =
+        list.lines().filter(|file| fs::symlink_metadata(prefix.join(file)).is_err()).collect();
+    assert!(missing.is_empty() && list.lines().count() > 40, "{missing:?}");
+}
