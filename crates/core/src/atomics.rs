@@ -29,6 +29,7 @@ pub mod park {
         static ref QUEUE: (Mutex<()>, Condvar) = (Mutex::new(()), Condvar::new());
     }
 
+    /// Sleeps while `*word == expected`, without a time limit.
     pub fn wait(word: &AtomicU32, expected: u32, _timeout: Option<Duration>) {
         let guard = QUEUE.0.lock().unwrap();
         if word.load(Ordering::SeqCst) == expected {
@@ -36,6 +37,7 @@ pub mod park {
         }
     }
 
+    /// Wakes everybody that sleeps on any word.
     pub fn wake_all(_word: &AtomicU32) {
         let _guard = QUEUE.0.lock().unwrap();
         QUEUE.1.notify_all();
