@@ -150,7 +150,8 @@ impl Page {
         if name.split('/').any(|part| part == "..") || name.starts_with('/') {
             return Err(format!("{name} is outside of the page's folder"));
         }
-        let written = fs::create_dir_all(path.parent().expect("a folder")).and_then(|()| fs::write(&path, text));
+        let written =
+            fs::create_dir_all(path.parent().expect("a folder")).and_then(|()| fs::write(&path, text));
         written.map_err(|error| format!("{name}: {error}"))
     }
 
@@ -283,7 +284,9 @@ fn blocks_are_read() -> Result<(), Failed> {
     let shown: Vec<_> = found.iter().map(|b| (b.line, &*b.kind, b.value("exit"), &*b.text)).collect();
     assert_eq!(shown, [(2, "sh", Some("2"), "x\n\n"), (6, "text", None, "y\n")]);
     assert!(blocks("```sh\nx\n").is_err());
-    for unknown in ["```\nx\n```\n", "```c\nx\n```\n", "```python file=x\nx\n```\n", "```sh skip\nfalse\n```\n"] {
+    for unknown in
+        ["```\nx\n```\n", "```c\nx\n```\n", "```python file=x\nx\n```\n", "```sh skip\nfalse\n```\n"]
+    {
         assert!(trial(unknown).is_err(), "{unknown}");
     }
     assert!(trial("```sh\ntrue\n```\n").is_ok());
