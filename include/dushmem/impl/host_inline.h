@@ -101,15 +101,14 @@ void dushmem_impl_ring_bell(int pe);
                         (bytes) <= (record)->limit - ((address) - (record)->base) && \
                         (uint32_t)(pe) < (record)->n_pes)
 
-/* NAME is the function's without the family: int_put, put32, putmem. A local buffer that is NULL is left to the
- * library, which says so. */
+/* NAME is the function's without the family: int_put, put32, putmem. */
 #define DUSHMEM_IMPL_PUT_AS(F, NAME, T, SIZE) \
     extern void dushmem_impl_##F##_##NAME(T *dest, const T *source, size_t nelems, int pe) \
         __asm__(#F "_" #NAME); \
     DUSHMEM_IMPL_INLINE void F##_##NAME(T *dest, const T *source, size_t nelems, int pe) { \
         const dushmem_fast_path *record = dushmem_fast_path_v1; \
         uintptr_t address = (uintptr_t)dest; \
-        if (source && nelems <= SIZE_MAX / (SIZE) && DUSHMEM_IMPL_FITS(record, address, source, nelems * (SIZE), pe)) { \
+        if (nelems <= SIZE_MAX / (SIZE) && DUSHMEM_IMPL_FITS(record, address, source, nelems * (SIZE), pe)) { \
             DUSHMEM_IMPL_GO(record, address, pe); \
             if (nelems == 1) \
                 __builtin_memcpy((void *)address, source, (SIZE)); \
@@ -127,7 +126,7 @@ void dushmem_impl_ring_bell(int pe);
     DUSHMEM_IMPL_INLINE void F##_##NAME(T *dest, const T *source, size_t nelems, int pe) { \
         const dushmem_fast_path *record = dushmem_fast_path_v1; \
         uintptr_t address = (uintptr_t)source; \
-        if (dest && nelems <= SIZE_MAX / (SIZE) && DUSHMEM_IMPL_FITS(record, address, dest, nelems * (SIZE), pe)) { \
+        if (nelems <= SIZE_MAX / (SIZE) && DUSHMEM_IMPL_FITS(record, address, dest, nelems * (SIZE), pe)) { \
             DUSHMEM_IMPL_MOVE(address, record->delta[pe]); \
             __asm__ volatile("" ::: "memory"); \
             if (nelems == 1) \

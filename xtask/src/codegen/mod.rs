@@ -3,6 +3,7 @@ mod expand;
 mod generic;
 mod header;
 mod inline;
+mod pages;
 mod rust;
 mod table;
 
@@ -34,6 +35,7 @@ fn files() -> Result<Vec<(String, String)>, String> {
     files.extend(generic::files(&table));
     files.push(("crates/core/src/gen/env.rs".into(), rust::variables(&table)));
     files.extend(rust::exports(&table)?);
+    files.extend(pages::pages(&table)?);
     files.push(("crates/capi/tests/names.txt".into(), names(&table).join("\n") + "\n"));
     Ok(files)
 }
@@ -71,4 +73,17 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_generated_files_are_what_the_table_says() {
+        for (path, text) in files().expect("the table") {
+            let found = std::fs::read_to_string(root().join(&path)).unwrap_or_default();
+            assert!(found == text, "{path} is not what the table says: run cargo xtask codegen");
+        }
+    }
 }
