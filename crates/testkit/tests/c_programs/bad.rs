@@ -13,7 +13,8 @@ const PES: usize = 3;
 type Ends = (&'static str, i32, &'static [&'static str]);
 
 const NO_PE: &str = "there is no such PE; this job has PEs 0 to 2";
-const OUTSIDE: &str = "not in symmetric memory; pass the address of this PE's own copy of an object from malloc";
+const OUTSIDE: &str =
+    "not in symmetric memory; pass the address of this PE's own copy of an object from malloc";
 const NULL: &str = "is NULL; NULL is allowed for operations of length 0 only";
 const FEW: &str = "every member must make the same calls in the same order";
 
@@ -175,8 +176,10 @@ fn add_allocations(trials: &mut Vec<Trial>) {
     trials.push(trial("bad::exhausted".into(), || {
         for family in FAMILIES {
             let outcome = job(family, "exhausted").env("DUSHMEM_SYMMETRIC_SIZE", "8M").run();
-            let words = ["malloc: the symmetric heap of 8388608 bytes has no room for 3221225472 bytes",
-                "set DUSHMEM_SYMMETRIC_SIZE to "];
+            let words = [
+                "malloc: the symmetric heap of 8388608 bytes has no room for 3221225472 bytes",
+                "set DUSHMEM_SYMMETRIC_SIZE to ",
+            ];
             warned(&outcome, 1, &words);
             assert_eq!(outcome.sorted_lines(), ["PE 0: NULL", "PE 1: NULL", "PE 2: NULL"]);
         }
@@ -194,7 +197,8 @@ fn add_allocations(trials: &mut Vec<Trial>) {
     }));
     for name in ["peer_mapping", "peer_mapping_wait"] {
         trials.push(trial(format!("bad::{name}"), move || {
-            let words: &[&str] = &["= 0x", OUTSIDE, "another PE's memory, as ptr shows it: pass the own address instead"];
+            let words: &[&str] =
+                &["= 0x", OUTSIDE, "another PE's memory, as ptr shows it: pass the own address instead"];
             ended(job("SHMEM", name).run(), "SHMEM", (name, 4, words));
         }));
     }
@@ -227,7 +231,10 @@ fn add_sizes(trials: &mut Vec<Trial>) {
         // init_thread has a status: the program decides, and the reason is out before.
         let outcome = job("SHMEM", "init_thread_status").env("SHMEM_SYMMETRIC_SIZE", "abc").run();
         assert!(outcome.code == 1 && outcome.stdout.contains("status 1 provided -7"), "{outcome:#?}");
-        assert!(outcome.stderr.contains("shmem_init_thread: SHMEM_SYMMETRIC_SIZE=abc: not a size"), "{outcome:#?}");
+        assert!(
+            outcome.stderr.contains("shmem_init_thread: SHMEM_SYMMETRIC_SIZE=abc: not a size"),
+            "{outcome:#?}"
+        );
     }));
     trials.push(trial("bad::size_that_is_odd_but_legal".into(), || {
         let outcome = job("SHMEM", "size").env("SHMEM_SYMMETRIC_SIZE", "20kk").run();
@@ -236,11 +243,18 @@ fn add_sizes(trials: &mut Vec<Trial>) {
             job("SHMEM", "size").env("SHMEM_SYMMETRIC_SIZE", value).run().success();
         }
         // The variable of the library itself goes before those of the family.
-        job("SHMEM", "size").env("SHMEM_SYMMETRIC_SIZE", "abc").env("DUSHMEM_SYMMETRIC_SIZE", "1M").run().success();
+        job("SHMEM", "size")
+            .env("SHMEM_SYMMETRIC_SIZE", "abc")
+            .env("DUSHMEM_SYMMETRIC_SIZE", "1M")
+            .run()
+            .success();
     }));
     trials.push(trial("bad::thread_level".into(), || {
         let outcome = job("SHMEM", "thread_level").run();
-        assert!(outcome.code == 1 && outcome.stderr.contains("shmem_init_thread: requested = 17"), "{outcome:#?}");
+        assert!(
+            outcome.code == 1 && outcome.stderr.contains("shmem_init_thread: requested = 17"),
+            "{outcome:#?}"
+        );
     }));
 }
 

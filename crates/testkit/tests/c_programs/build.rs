@@ -30,7 +30,10 @@ pub fn use_an_installation() {
     let stamp = folder().join("installed-for");
     let runner = std::os::unix::process::parent_id();
     let started = std::fs::read_to_string(format!("/proc/{runner}/stat")).unwrap_or_default();
-    let run = format!("{runner} {}", started.rsplit(')').next().and_then(|rest| rest.split(' ').nth(20)).unwrap_or("?"));
+    let run = format!(
+        "{runner} {}",
+        started.rsplit(')').next().and_then(|rest| rest.split(' ').nth(20)).unwrap_or("?")
+    );
     let script = format!(
         "[ \"$(cat '{stamp}' 2>/dev/null)\" = '{run}' ] || \
          {{ cargo run --quiet -p xtask -- install --prefix '{prefix}' && echo '{run}' > '{stamp}'; }}",
@@ -102,7 +105,8 @@ impl Program {
         let mut hash = DefaultHasher::new();
         (&self.flags, self.cxx, self.compiler, prefix()).hash(&mut hash);
         let headers = ["check.h"].map(|name| root().join("tests/c").join(name));
-        let installed = ["lib/libdushmem.a", "include/dushmem/impl/host_inline.h"].map(|name| prefix().join(name));
+        let installed =
+            ["lib/libdushmem.a", "include/dushmem/impl/host_inline.h"].map(|name| prefix().join(name));
         for file in std::iter::once(&self.source).chain(&headers).chain(&installed) {
             let facts = std::fs::metadata(file).unwrap_or_else(|why| panic!("{}: {why}", file.display()));
             (file, facts.len(), facts.modified().ok()).hash(&mut hash);
@@ -114,7 +118,8 @@ impl Program {
         }
         let wrapper = prefix().join("bin").join(if self.cxx { "dushc++" } else { "dushcc" });
         let language = if self.cxx { "-x c++" } else { "-x c" };
-        let behind = self.compiler.map_or(String::new(), |name| format!("DUSHMEM_CC={name} DUSHMEM_CXX={name} "));
+        let behind =
+            self.compiler.map_or(String::new(), |name| format!("DUSHMEM_CC={name} DUSHMEM_CXX={name} "));
         let (out_text, source) = (out.display(), self.source.display());
         let flags = self.flags.join(" ");
         let script = format!(

@@ -23,8 +23,10 @@ pub fn add(trials: &mut Vec<Trial>) {
     trials.push(trial("statics::other_executables".into(), || {
         // The same source, but not the same executable: the globals lie elsewhere.
         let (one, other) = (Program::new("bad").build(), Program::new("bad").flags("-O0").build());
-        let job = Job::dushrun().words("-n 1").args([&one]).words("global : -n 1").args([&other]).words("global");
-        let words = ["shmem_long_p: dest = 0x", "not in symmetric memory", "the PEs run different executables"];
+        let job =
+            Job::dushrun().words("-n 1").args([&one]).words("global : -n 1").args([&other]).words("global");
+        let words =
+            ["shmem_long_p: dest = 0x", "not in symmetric memory", "the PEs run different executables"];
         job.run().failure(4, &words);
         // What does not need globals works.
         let ring = |flags: &str| Program::new("wait").family("NVSHMEM").flags(flags).build();

@@ -17,7 +17,9 @@ impl Readable {
         let readable = |path: &Path| std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755));
         readable(&folder).expect("the folder is ours");
         let files = [("dushrun", prefix().join("bin/dushrun")), ("ring", program.to_owned())];
-        for (name, from) in files.into_iter().chain([("libdushmem.so.0", prefix().join("lib/libdushmem.so.0"))]) {
+        for (name, from) in
+            files.into_iter().chain([("libdushmem.so.0", prefix().join("lib/libdushmem.so.0"))])
+        {
             let to = folder.join(name);
             std::fs::copy(&from, &to).unwrap_or_else(|why| panic!("{}: {why}", from.display()));
             readable(&to).expect("the file is ours");
@@ -61,7 +63,8 @@ pub fn add(trials: &mut Vec<Trial>) {
                 let built = Program::example("ring").build();
                 let copies = Readable::new(&built);
                 let start = |pes: usize| {
-                    let job = Job::of(&program("setpriv")).words("--reuid=65534 --regid=65534 --clear-groups");
+                    let job =
+                        Job::of(&program("setpriv")).words("--reuid=65534 --regid=65534 --clear-groups");
                     let job = job.args([copies.0.join("dushrun")]).args(["-n", &pes.to_string()]);
                     job.args([copies.0.join("ring")]).env("LD_LIBRARY_PATH", &copies.0)
                 };

@@ -16,7 +16,8 @@ pub fn add(trials: &mut Vec<Trial>) {
         }));
         trials.push(trial(format!("tools::part_of_the_program_{inline}"), move || {
             let tool = root().join("tests/c/tool.c");
-            let program = Program::new("counted").flags(flags).flags(&format!("{} -rdynamic -ldl", tool.display()));
+            let program =
+                Program::new("counted").flags(flags).flags(&format!("{} -rdynamic -ldl", tool.display()));
             Job::new(2, program.build()).words("100 50").run().success();
         }));
     }

@@ -22,7 +22,12 @@ const fn cxx(name: &'static str, flags: &'static str) -> Variant {
     Variant { name, flags, compiler: None, cxx: true, needs: "g++" }
 }
 
-const fn with(name: &'static str, flags: &'static str, compiler: &'static str, needs: &'static str) -> Variant {
+const fn with(
+    name: &'static str,
+    flags: &'static str,
+    compiler: &'static str,
+    needs: &'static str,
+) -> Variant {
     Variant { name, flags, compiler: Some(compiler), cxx: false, needs }
 }
 
@@ -65,11 +70,8 @@ fn job(variant: &Variant, pes: usize, built: &std::path::Path) -> Job {
     let job = Job::new(pes, built).limit(std::time::Duration::from_secs(120));
     match variant.name {
         // Its shadow leaves little room.
-        "gcc_thread" => job.env("CHECK_UNDER_TOOL", "1").env("DUSHMEM_SYMMETRIC_SIZE", "1M"),
-        name if variant.flags.contains("sanitize") => {
-            assert!(!name.is_empty());
-            job.env("CHECK_UNDER_TOOL", "1")
-        }
+        "gcc_thread" => job.env("CHECK_UNDER_TOOL", "1").env("DUSHMEM_SYMMETRIC_SIZE", "16M"),
+        _ if variant.flags.contains("sanitize") => job.env("CHECK_UNDER_TOOL", "1"),
         _ => job,
     }
 }
@@ -96,7 +98,7 @@ pub fn add(trials: &mut Vec<Trial>) {
             }));
         }
         if variant.flags.contains("sanitize") {
-            trials.push(trial(format!("variant::{}::interface", variant.name), move || {
+            trials.push(trial(format!("variant::{}::long_interface", variant.name), move || {
                 for name in ["rma", "coll"] {
                     let built = program(variant, Program::new(name)).build();
                     succeeded(job(variant, 2, &built).run());
