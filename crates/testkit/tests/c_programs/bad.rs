@@ -190,7 +190,7 @@ fn add_allocations(trials: &mut Vec<Trial>) {
         warned(&outcome, 5, &["shmem_malloc: the symmetric heap of ", "has no room"]);
     }));
     trials.push(trial("bad::alignment".into(), || {
-        warned(&job("SHMEM", "alignment").run(), 1, &["shmem_align: alignment = 3: not a power of two"]);
+        warned(&job("SHMEM", "alignment").run(), PES, &["shmem_align: alignment = 3: not a power of two"]);
     }));
     trials.push(trial("bad::pe_ptr".into(), || {
         warned(&job("SHMEM", "pe_ptr").run(), 1, &["shmem_ptr: pe = 3: ", NO_PE]);
@@ -228,13 +228,15 @@ fn add_sizes(trials: &mut Vec<Trial>) {
                 outcome.failure(1, &[&call, "_SYMMETRIC_SIZE=", why]);
             }
         }
-        // init_thread has a status: the program decides, and the reason is out before.
-        let outcome = job("SHMEM", "init_thread_status").env("SHMEM_SYMMETRIC_SIZE", "abc").run();
-        assert!(outcome.code == 1 && outcome.stdout.contains("status 1 provided -7"), "{outcome:#?}");
-        assert!(
-            outcome.stderr.contains("shmem_init_thread: SHMEM_SYMMETRIC_SIZE=abc: not a size"),
-            "{outcome:#?}"
-        );
+        // init_thread has a status: the program decides, and the reason is out before any PE can end the job.
+        for (value, why) in [("abc", "not a size"), ("40T", "do not fit into the address space")] {
+            for _ in 0..4 {
+                let outcome = job("SHMEM", "init_thread_status").env("DUSHMEM_SYMMETRIC_SIZE", value).run();
+                assert!(outcome.code == 1 && outcome.stdout.contains("status 1 provided -7"), "{outcome:#?}");
+                let told = outcome.stderr.matches("shmem_init_thread: DUSHMEM_SYMMETRIC_SIZE=").count();
+                assert!(told == 1 && outcome.stderr.contains(why), "{outcome:#?}");
+            }
+        }
     }));
     trials.push(trial("bad::size_that_is_odd_but_legal".into(), || {
         let outcome = job("SHMEM", "size").env("SHMEM_SYMMETRIC_SIZE", "20kk").run();
