@@ -102,18 +102,26 @@ impl Program {
 
     /// The executable.
     pub fn build(&self) -> PathBuf {
-        let mut hash = DefaultHasher::new();
-        (&self.flags, self.cxx, self.compiler, prefix()).hash(&mut hash);
+        let hash = |what: &dyn Fn(&mut DefaultHasher)| {
+            let mut hash = DefaultHasher::new();
+            what(&mut hash);
+            format!("{:016x}", hash.finish())
+        };
+        let variant = hash(&|hash| (&self.source, &self.flags, self.cxx, self.compiler, prefix()).hash(hash));
         let headers = ["check.h"].map(|name| root().join("tests/c").join(name));
         let installed =
             ["lib/libdushmem.a", "include/dushmem/impl/host_inline.h"].map(|name| prefix().join(name));
-        for file in std::iter::once(&self.source).chain(&headers).chain(&installed) {
-            let facts = std::fs::metadata(file).unwrap_or_else(|why| panic!("{}: {why}", file.display()));
-            (file, facts.len(), facts.modified().ok()).hash(&mut hash);
-        }
+        let state = hash(&|hash| {
+            for file in std::iter::once(&self.source).chain(&headers).chain(&installed) {
+                let facts = std::fs::metadata(file).unwrap_or_else(|why| panic!("{}: {why}", file.display()));
+                (facts.len(), facts.modified().ok()).hash(hash);
+            }
+        });
         let name = self.source.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let out = folder().join(format!("{name}-{:016x}", hash.finish()));
-        if out.is_file() {
+        let out = folder().join(format!("{name}-{variant}"));
+        // What it was built from is noted beside it, so that an older one is replaced.
+        let stamp = folder().join(format!("{name}-{variant}.from"));
+        if std::fs::read_to_string(&stamp).is_ok_and(|from| from.trim() == state) {
             return out;
         }
         let wrapper = prefix().join("bin").join(if self.cxx { "dushc++" } else { "dushcc" });
@@ -123,9 +131,11 @@ impl Program {
         let (out_text, source) = (out.display(), self.source.display());
         let flags = self.flags.join(" ");
         let script = format!(
-            "[ -e '{out_text}' ] || {{ {behind}'{}' {language} '{source}' -x none {flags} -pthread -o '{out_text}.new' \
-             && mv '{out_text}.new' '{out_text}'; }}",
-            wrapper.display()
+            "[ \"$(cat '{stamp}' 2>/dev/null)\" = {state} ] || {{ \
+             {behind}'{}' {language} '{source}' -x none {flags} -pthread -o '{out_text}.new' \
+             && mv '{out_text}.new' '{out_text}' && echo {state} > '{stamp}'; }}",
+            wrapper.display(),
+            stamp = stamp.display(),
         );
         let key = out.file_name().unwrap_or_default().to_string_lossy().into_owned();
         under_lock(&key, &script, &folder());
