@@ -19,7 +19,7 @@ pub mod heap;
 pub mod job;
 pub mod lock;
 #[cfg(all(test, loom))]
-mod models;
+mod loom_models;
 pub mod order;
 pub mod rma;
 pub mod signal;
