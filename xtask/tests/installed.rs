@@ -1,40 +1,10 @@
 //! The installation, used as a user of it would.
+mod common;
+
+use common::{Folder, prefix, root};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is in the workspace").to_path_buf()
-}
-
-/// Where the library is installed: `$DUSHMEM_PREFIX`, else target/prefix.
-fn prefix() -> PathBuf {
-    let prefix =
-        std::env::var_os("DUSHMEM_PREFIX").map_or_else(|| root().join("target/prefix"), PathBuf::from);
-    assert!(
-        prefix.join("bin/dushcc").is_file(),
-        "nothing is installed in {}: run `cargo xtask test`",
-        prefix.display()
-    );
-    prefix
-}
-
-/// A folder of its own, removed at the end of the test.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("dushmem-installed-{}-{name}", std::process::id()));
-        fs::create_dir(&path).expect("a new folder");
-        Folder(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
 
 #[track_caller]
 fn output(command: &mut Command) -> String {
@@ -63,8 +33,7 @@ fn ring(pes: usize) -> Vec<String> {
 }
 
 fn installed(program: &str) -> bool {
-    let there = std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())
-        .any(|dir| dir.join(program).is_file());
+    let there = common::installed(program);
     if !there {
         println!("skipped: {program} is not installed");
     }
@@ -73,7 +42,7 @@ fn installed(program: &str) -> bool {
 
 #[test]
 fn the_ring_kernel_runs_on_any_number_of_pes() {
-    let (prefix, folder) = (prefix(), Folder::new("ring"));
+    let (prefix, folder) = (prefix(), Folder::new("installed", "ring"));
     let program = folder.0.join("ring");
     let source = root().join("examples/kernel/ring.hip.cpp");
     output(
@@ -97,7 +66,7 @@ fn the_ring_kernel_runs_on_any_number_of_pes() {
 
 #[test]
 fn a_kernel_source_needs_no_other_include() {
-    let (prefix, folder) = (prefix(), Folder::new("bare"));
+    let (prefix, folder) = (prefix(), Folder::new("installed", "bare"));
     let program = folder.0.join("bare");
     for compiler in ["g++", "clang++"].into_iter().filter(|compiler| installed(compiler)) {
         let mut compile = Command::new(prefix.join("bin/dushcc"));
@@ -118,7 +87,7 @@ fn a_kernel_source_needs_no_other_include() {
 
 #[test]
 fn launches_of_every_kind_meet_the_real_headers() {
-    let (prefix, folder) = (prefix(), Folder::new("launches"));
+    let (prefix, folder) = (prefix(), Folder::new("installed", "launches"));
     let program = folder.0.join("launches");
     for (compiler, standard) in [("g++", "c++17"), ("g++", "gnu++20"), ("clang++", "c++17")] {
         if !installed(compiler) {
@@ -143,7 +112,7 @@ fn launches_of_every_kind_meet_the_real_headers() {
 
 #[test]
 fn a_moved_installation_works() {
-    let folder = Folder::new("moved");
+    let folder = Folder::new("installed", "moved");
     let moved = folder.0.join("some where");
     output(Command::new("cp").arg("-a").arg(prefix()).arg(&moved));
     let sources = [root().join("examples/c/ring.c"), root().join("examples/kernel/ring.hip.cpp")];
@@ -159,7 +128,7 @@ fn a_moved_installation_works() {
 
 #[test]
 fn link_names_of_other_installations_work() {
-    let (prefix, folder) = (prefix(), Folder::new("names"));
+    let (prefix, folder) = (prefix(), Folder::new("installed", "names"));
     let program = folder.0.join("ring");
     for family in ["dushmem", "nvshmem"] {
         let mut compile = Command::new("gcc");
@@ -180,7 +149,7 @@ fn pkg_config_gives_what_a_build_needs() {
     if !installed("pkg-config") {
         return;
     }
-    let (prefix, folder) = (prefix(), Folder::new("pkg-config"));
+    let (prefix, folder) = (prefix(), Folder::new("installed", "pkg-config"));
     let mut query = Command::new("pkg-config");
     query.env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig")).args(["--cflags", "--libs", "dushmem >= 0.1"]);
     let flags = output(&mut query);
@@ -196,7 +165,7 @@ fn cmake_finds_the_package_and_builds_kernels() {
     if !installed("cmake") || !installed("make") {
         return;
     }
-    let (prefix, folder) = (prefix(), Folder::new("cmake"));
+    let (prefix, folder) = (prefix(), Folder::new("installed", "cmake"));
     let source = folder.0.join("source");
     fs::create_dir_all(source.join("with blank")).unwrap();
     fs::copy(root().join("xtask/tests/sources/CMakeLists.txt"), source.join("CMakeLists.txt")).unwrap();
@@ -231,7 +200,7 @@ fn the_ring_kernel_compiles_with_nvcc() {
         println!("skipped: DUSHMEM_NVCC names no nvcc");
         return;
     };
-    let (prefix, folder) = (prefix(), Folder::new("nvcc"));
+    let (prefix, folder) = (prefix(), Folder::new("installed", "nvcc"));
     let include = prefix.join("include");
     for separate in ["false", "true"] {
         let mut compile = Command::new(&nvcc);

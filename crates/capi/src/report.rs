@@ -3,6 +3,8 @@ use crate::job;
 use crate::name::Name;
 use dushmem_core::error::{Error, Result};
 use dushmem_core::world::World;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Exit code of a process that failed before there was a job that could be told.
 const NO_JOB: i32 = 1;
@@ -22,10 +24,21 @@ fn line(name: Name, error: &Error, place: Option<usize>) -> String {
     }
 }
 
-/// Prints the line about an error; where all PEs of a collective get the same one, one of them prints it.
+/// Errors so far that all members of a collective get alike.
+static SHARED_ERRORS: AtomicU64 = AtomicU64::new(0);
+
+/// Prints the line about an error; where all PEs of a collective get the same one, the first of them prints it.
 #[cold]
 pub fn print(name: Name, error: &Error) {
-    if error.told_by().is_none_or(|teller| job::place().is_none_or(|me| me == teller)) {
+    let first = match (error.told_by(), job::boot()) {
+        (Some(_), Some(boot)) => {
+            let mut hash = DefaultHasher::new();
+            (SHARED_ERRORS.fetch_add(1, Ordering::Relaxed), error.to_string()).hash(&mut hash);
+            boot.node_memory().1.first_to_tell(hash.finish())
+        }
+        _ => true,
+    };
+    if first {
         eprintln!("{}", line(name, error, job::place()));
     }
 }

@@ -4,7 +4,7 @@
 const RUSTC: &str = "1.95.";
 
 #[test]
-fn wrong_programs_do_not_compile() {
+fn long_wrong_programs_do_not_compile() {
     let version = std::process::Command::new("rustc").arg("--version").output().expect("rustc runs");
     let version = String::from_utf8_lossy(&version.stdout).into_owned();
     if !version.contains(RUSTC) {

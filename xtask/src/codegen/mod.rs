@@ -3,6 +3,7 @@ mod expand;
 mod generic;
 mod header;
 mod inline;
+mod pages;
 mod rust;
 mod table;
 
@@ -34,6 +35,7 @@ fn files() -> Result<Vec<(String, String)>, String> {
     files.extend(generic::files(&table));
     files.push(("crates/core/src/gen/env.rs".into(), rust::variables(&table)));
     files.extend(rust::exports(&table)?);
+    files.extend(pages::pages(&table)?);
     files.push(("crates/capi/tests/names.txt".into(), names(&table).join("\n") + "\n"));
     Ok(files)
 }
