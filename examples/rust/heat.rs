@@ -45,6 +45,8 @@ fn heat(world: &World, path: &str, size: usize, steps: usize) -> Result<()> {
             break;
         }
         // A neighbour is at most one step ahead, so it writes to the other plate than the one read here.
+        // Its signals are counted: without the fence this step's could overtake the last one's.
+        world.fence()?;
         if me > 0 {
             let theirs = rows_of(me - 1, n, size).len();
             let halo = &old[(theirs + 1) * size..(theirs + 2) * size];

@@ -86,6 +86,31 @@ fn a_kernel_source_needs_no_other_include() {
 }
 
 #[test]
+fn launches_of_every_kind_meet_the_real_headers() {
+    let (prefix, folder) = (prefix(), Folder::new("launches"));
+    let program = folder.0.join("launches");
+    for (compiler, standard) in [("g++", "c++17"), ("g++", "gnu++20"), ("clang++", "c++17")] {
+        if !installed(compiler) {
+            continue;
+        }
+        let mut compile = Command::new(prefix.join("bin/dushcc"));
+        compile.env("DUSHMEM_CXX", compiler).args([
+            &format!("-std={standard}"),
+            "-O2",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+        ]);
+        output(compile.arg(root().join("xtask/tests/sources/launches.cu")).arg("-o").arg(&program));
+        assert_eq!(
+            output(&mut Command::new(&program)),
+            "add 275\nzeros 1 1 7\nsum 2016\n",
+            "{compiler} {standard}"
+        );
+    }
+}
+
+#[test]
 fn a_moved_installation_works() {
     let folder = Folder::new("installed", "moved");
     let moved = folder.0.join("some where");

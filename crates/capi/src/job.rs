@@ -2,7 +2,7 @@
 use crate::context::Ctx;
 use crate::generated::inlined;
 use crate::name::{Family, Name};
-use core::ffi::c_void;
+use core::ffi::{CStr, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering};
 use dushmem_core::bootstrap::Bootstrap;
 use dushmem_core::env::Settings;
@@ -93,8 +93,18 @@ pub fn thread_level() -> i32 {
 
 /// True if the inline functions may bypass the library's: nobody has put others in front of them.
 fn inline_forms_allowed() -> bool {
-    let names = [inlined::DUSHMEM, inlined::NVSHMEM, inlined::SHMEM].into_iter().flatten().copied();
-    dushmem_os::symbols::taken_over((&raw const RECORD).cast::<c_void>(), names).is_none()
+    let inlined = |name: &CStr| {
+        // Other names, which are most, are told apart by their beginning.
+        let bytes = name.to_bytes();
+        let list = match () {
+            _ if bytes.starts_with(b"shmem_") => inlined::SHMEM,
+            _ if bytes.starts_with(b"nvshmem_") => inlined::NVSHMEM,
+            _ if bytes.starts_with(b"dushmem_") => inlined::DUSHMEM,
+            _ => return false,
+        };
+        list.contains(&name)
+    };
+    dushmem_os::symbols::taken_over((&raw const RECORD).cast::<c_void>(), &inlined).is_none()
 }
 
 fn variable(name: &str) -> Option<String> {

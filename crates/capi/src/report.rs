@@ -3,30 +3,43 @@ use crate::job;
 use crate::name::Name;
 use dushmem_core::error::{Error, Result};
 use dushmem_core::world::World;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Exit code of a process that failed before there was a job that could be told.
 const NO_JOB: i32 = 1;
 
 /// The one line about an error.
 #[cold]
-fn line(name: Name, error: &Error) -> String {
+fn line(name: Name, error: &Error, place: Option<usize>) -> String {
     let host = dushmem_os::symbols::host_name();
     let (name, prefix) = (name.as_str(), name.family().prefix());
     let text = match error {
         Error::NotInitialised => format!("not initialised: call {prefix}_init first"),
         other => other.to_string(),
     };
-    match job::place() {
+    match place {
         Some(pe) => format!("dushmem: PE {pe} (host {host}): {name}: {text}"),
         None => format!("dushmem: (host {host}): {name}: {text}"),
     }
 }
 
-/// Prints the line about an error; where all PEs of a collective get the same one, one of them prints it.
+/// Errors so far that all members of a collective get alike.
+static SHARED_ERRORS: AtomicU64 = AtomicU64::new(0);
+
+/// Prints the line about an error; where all PEs of a collective get the same one, the first of them prints it.
 #[cold]
 pub fn print(name: Name, error: &Error) {
-    if error.told_by().is_none_or(|teller| job::place().is_none_or(|me| me == teller)) {
-        eprintln!("{}", line(name, error));
+    let first = match (error.told_by(), job::boot()) {
+        (Some(_), Some(boot)) => {
+            let mut hash = DefaultHasher::new();
+            (SHARED_ERRORS.fetch_add(1, Ordering::Relaxed), error.to_string()).hash(&mut hash);
+            boot.node_memory().1.first_to_tell(hash.finish())
+        }
+        _ => true,
+    };
+    if first {
+        eprintln!("{}", line(name, error, job::place()));
     }
 }
 
@@ -34,14 +47,16 @@ pub fn print(name: Name, error: &Error) {
 #[cold]
 #[inline(never)]
 pub fn fail(name: Name, error: &Error) -> ! {
-    let line = line(name, error);
-    match job::boot() {
-        Some(boot) => boot.abort(error.code(), &line),
-        None => {
-            eprintln!("{line}");
-            dushmem_os::process::exit_now(NO_JOB)
-        }
+    if let Some(boot) = job::boot() {
+        boot.abort(error.code(), &line(name, error, job::place()));
     }
+    // Called before init: the launcher, where there is one, ends the job and prints the line once.
+    if let Ok(boot) = dushmem_backends::connect() {
+        let pe = boot.place().0;
+        boot.abort(error.code(), &line(name, error, Some(pe)));
+    }
+    eprintln!("{}", line(name, error, None));
+    dushmem_os::process::exit_now(NO_JOB)
 }
 
 /// Calls the engine for a function without a status.

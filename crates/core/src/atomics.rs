@@ -5,6 +5,13 @@ pub use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering, fence};
 #[cfg(loom)]
 pub use loom::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering, fence};
 
+/// loom takes sequentially consistent accesses for acquire and release only: this says the rest.
+#[inline(always)]
+pub fn fence_for_loom() {
+    #[cfg(loom)]
+    fence(Ordering::SeqCst);
+}
+
 /// Sleeping on a 32-bit word.
 #[cfg(not(loom))]
 pub mod park {
@@ -22,6 +29,7 @@ pub mod park {
         static ref QUEUE: (Mutex<()>, Condvar) = (Mutex::new(()), Condvar::new());
     }
 
+    /// Sleeps while `*word == expected`, without a time limit.
     pub fn wait(word: &AtomicU32, expected: u32, _timeout: Option<Duration>) {
         let guard = QUEUE.0.lock().unwrap();
         if word.load(Ordering::SeqCst) == expected {
@@ -29,6 +37,7 @@ pub mod park {
         }
     }
 
+    /// Wakes everybody that sleeps on any word.
     pub fn wake_all(_word: &AtomicU32) {
         let _guard = QUEUE.0.lock().unwrap();
         QUEUE.1.notify_all();

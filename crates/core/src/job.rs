@@ -143,7 +143,10 @@ impl PeCard {
 #[derive(Debug)]
 struct Header {
     abi: AtomicU32,
-    _rest: [u32; 15],
+    _pad: u32,
+    /// What was told last of what all members of a collective know: see [`JobPage::first_to_tell`].
+    told: AtomicU64,
+    _rest: [u32; 12],
     sync: SyncLine,
 }
 
@@ -187,6 +190,12 @@ impl JobPage {
     fn header(&self) -> &Header {
         // SAFETY: as in `card`.
         unsafe { &*self.map.base().cast::<Header>() }
+    }
+
+    /// True for the first PE that comes with `key`, which stands for a message that several PEs have: that
+    /// one prints it, before its call returns, so that it is out before any of them can end the job.
+    pub fn first_to_tell(&self, key: u64) -> bool {
+        self.header().told.swap(key, Ordering::Relaxed) != key
     }
 
     /// Sets how far PE `pe`, the calling process, has come.

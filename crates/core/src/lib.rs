@@ -18,6 +18,8 @@ mod gen_env;
 pub mod heap;
 pub mod job;
 pub mod lock;
+#[cfg(all(test, loom))]
+mod models;
 pub mod order;
 pub mod rma;
 pub mod signal;

@@ -97,6 +97,11 @@ pub fn share(offer: &Offer, memory: impl AsFd, offset: u64) -> Result<Vec<Placed
     Ok(offer.segments.iter().map(place).collect())
 }
 
+/// Bytes of globals that this process has moved already: they stay in the node's memory to its end.
+pub fn moved() -> usize {
+    SHARED.get().map_or(0, |shared| shared.segments.iter().map(|s| s.len).sum())
+}
+
 /// Bytes of one PE's static area for `len` bytes of globals.
 pub fn area(len: usize) -> usize {
     len.next_multiple_of(page())

@@ -64,11 +64,13 @@ impl SyncLine {
         }
         let same = sum & SUM_MASK == u64::from(members) * u64::from(tag);
         // Two flags in turn: this one is read again only by members that have all arrived since.
-        self.differ[epoch as usize % 2].store(u32::from(!same), Ordering::Relaxed);
+        // They hold the epoch: a member of a destroyed team may look late, when others use the line again.
+        self.differ[epoch as usize % 2].store(if same { 0 } else { epoch }, Ordering::Relaxed);
         self.arrived.store(0, Ordering::Relaxed);
         // Sequentially consistent, as is the sleepers' side: either the sleeper is seen here, or it sees
         // the release before it sleeps.
         self.released.swap(epoch, Ordering::SeqCst);
+        crate::atomics::fence_for_loom();
         if self.sleepers.load(Ordering::SeqCst) != 0 {
             park::wake_all(&self.released);
         }
@@ -95,15 +97,14 @@ impl SyncLine {
         record: impl Fn() -> WaitRecord,
     ) -> Agreement {
         wait_for(policy, slot, record, || self.is_released(epoch).then_some(()), |_nap| self.sleep(epoch));
-        match self.differ[epoch as usize % 2].load(Ordering::Relaxed) {
-            0 => Agreement::Same,
-            _ => Agreement::Differ,
-        }
+        let differ = self.differ[epoch as usize % 2].load(Ordering::Relaxed);
+        if differ == epoch && epoch != 0 { Agreement::Differ } else { Agreement::Same }
     }
 
     /// Sleeps until released: the releaser always wakes those that it can see, so no time limit is needed.
     fn sleep(&self, epoch: u32) {
         self.sleepers.fetch_add(1, Ordering::SeqCst);
+        crate::atomics::fence_for_loom();
         let seen = self.released.load(Ordering::SeqCst);
         if seen.wrapping_sub(epoch) as i32 >= 0 {
             self.sleepers.fetch_sub(1, Ordering::SeqCst);

@@ -38,6 +38,10 @@ struct Card {
     team_slots: u64,
     static_len: u64,
     static_identity: u64,
+    /// Bytes of globals that this process has moved into the node's memory before.
+    moved: u64,
+    /// Whether peers are mapped: [`TransportKind`].
+    transport: u64,
 }
 
 /// Own addresses of the internals.
@@ -84,25 +88,36 @@ impl World {
         let offer = offered.clone().unwrap_or_default();
         let cards = exchange_cards(&*boot, settings, &offered, &offer)?;
         let same_image = cards.iter().all(|c| c.flags & 1 != 0 && c.static_identity == offer.identity);
+        let moved = cards.iter().map(|c| c.moved).max().unwrap_or(0);
         let (fd, page) = boot.node_memory();
         let layout = Layout {
             pes: n,
             reserved: crate::job::JobPage::reserved(page.pes()),
-            static_area: if same_image { statics::area(offer.len) } else { 0 },
+            // Globals that an earlier init has moved stay where they are, also if this one does not want them.
+            static_area: statics::area(if same_image { offer.len } else { moved as usize }),
             internals: memory::page() + settings.team_slots * size_of::<TeamSlot>(),
             heap: (settings.heap_size as usize).next_multiple_of(memory::page()),
         };
-        let mut window = Window::map(fd, me, &layout, settings.equal_addresses && !options.thread_pe)?;
-        let statics = match offered {
+        let window = Window::map(fd, me, &layout, settings.equal_addresses && !options.thread_pe);
+        let placed = match offered {
+            Err(refusal) => Err(refusal),
+            Ok(_) if !same_image => Err(Refusal::OtherExecutable),
+            Ok(_) if window.is_err() => Err(Refusal::System),
+            Ok(offer) => statics::share(&offer, fd, layout.statics_at(me)),
+        };
+        // What one PE can't have, none can. Nobody writes to a PE's globals before they have been moved.
+        let verdicts = boot.allgather(&[u8::from(window.is_ok()), u8::from(placed.is_ok())]);
+        let mut window = window?;
+        if let Some(pe) = verdicts.iter().position(|verdict| verdict[0] == 0) {
+            return Err(Error::Bootstrap(format!("PE {pe} could not map the symmetric memory and stops")));
+        }
+        let statics = match placed {
+            Ok(placed) if verdicts.iter().all(|verdict| verdict[1] == 1) => {
+                window.set_placed(placed);
+                None
+            }
+            Ok(_) => Some(Refusal::System),
             Err(refusal) => Some(refusal),
-            Ok(_) if !same_image => Some(Refusal::OtherExecutable),
-            Ok(offer) => match statics::share(&offer, fd, layout.statics_at(me)) {
-                Ok(placed) => {
-                    window.set_placed(placed);
-                    None
-                }
-                Err(refusal) => Some(refusal),
-            },
         };
         let window = Arc::new(window);
         let slice = window.slice() as usize;
@@ -143,8 +158,6 @@ impl World {
         });
         let everybody = world.make_predefined_teams();
         let _ = world.world_team.set(everybody);
-        // Nobody may write to a PE's globals before they have been moved.
-        world.boot.barrier();
         world.boot.report(PeState::Joined);
         Ok(world)
     }
@@ -473,6 +486,8 @@ fn exchange_cards(
         team_slots: settings.team_slots as u64,
         static_len: offer.len as u64,
         static_identity: offer.identity,
+        moved: statics::moved() as u64,
+        transport: settings.transport as u64,
     };
     let cards: Vec<Card> = boot
         .allgather(bytemuck::bytes_of(&mine))
@@ -491,5 +506,6 @@ fn exchange_cards(
     differs("version of the shared memory (PEs use different builds of the library)", |c| c.abi.into())?;
     differs("DUSHMEM_SYMMETRIC_SIZE in bytes", |c| c.heap)?;
     differs("DUSHMEM_TEAM_SLOTS", |c| c.team_slots)?;
+    differs("DUSHMEM_TRANSPORT (0: shm, 1: loopback)", |c| c.transport)?;
     Ok(cards)
 }

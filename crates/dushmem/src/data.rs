@@ -27,6 +27,11 @@ use bytemuck::Pod;
 /// })?;
 /// # Ok::<(), dushmem::Error>(())
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not plain data, so it can't be in symmetric memory",
+    note = "any bytes must be a value, without padding and pointers: numbers, arrays of them, and structs \
+            with `#[repr(C)]` and `#[derive(bytemuck::Pod, bytemuck::Zeroable)]`"
+)]
 pub trait Data: Pod + Send + Sync {}
 
 impl<T: Pod + Send + Sync> Data for T {}

@@ -110,12 +110,13 @@ impl Engine {
     /// Frees the blocks that every PE has dropped. Collective; returns how many there were.
     pub(crate) fn reclaim(&self, call: Call, detail: u64) -> dushmem_core::error::Result<usize> {
         self.quiet_all()?;
-        let (live, given_up): (Vec<(u64, usize)>, Vec<bool>) = {
+        let mut live = Vec::new();
+        let count = lock(&self.blocks).dropped.len();
+        let freed = self.core.reclaim(call, detail, count, || {
             let blocks = lock(&self.blocks);
-            blocks.live.iter().map(|&block| (block, blocks.dropped.contains(&block.0))).unzip()
-        };
-        let addrs: Vec<*mut u8> = live.iter().map(|&(_, addr)| addr as *mut u8).collect();
-        let freed = self.core.reclaim(call, detail, &addrs, &given_up)?;
+            live.clone_from(&blocks.live);
+            live.iter().map(|&(id, addr)| (addr as *mut u8, blocks.dropped.contains(&id))).collect()
+        })?;
         let mut blocks = lock(&self.blocks);
         let gone: HashSet<u64> =
             live.iter().zip(&freed).filter(|(_, freed)| **freed).map(|(&(id, _), _)| id).collect();

@@ -31,6 +31,7 @@ impl Drop for QuietAtEnd<'_, '_, '_> {
         let ctx = self.0.ctx;
         if ctx.engine.core.quiet(ctx.core()).is_err() {
             // Buffers could still be in use, and this function must not return while they are.
+            eprintln!("PE {}: scope: what is under way can't be completed", ctx.engine.me());
             std::process::abort();
         }
     }

@@ -71,7 +71,10 @@ fn buffers_that_overlap() {
 fn no_room() {
     both_fail(
         |world| world.alloc_zeroed::<u64>(1 << 20).map(drop),
-        &["alloc_zeroed: the symmetric heap of 1048576 bytes has no room for 8388608 bytes", "DUSHMEM_SYMMETRIC_SIZE"],
+        &[
+            "alloc_zeroed: the symmetric heap of 1048576 bytes has no room for 8388608 bytes",
+            "DUSHMEM_SYMMETRIC_SIZE",
+        ],
     );
     both_fail(|world| world.alloc_filled(usize::MAX / 4, 1u64).map(drop), &["alloc_filled", "no room"]);
 }
@@ -102,10 +105,7 @@ fn other_collectives() {
 
 #[test]
 fn kernels_that_no_device_takes() {
-    both_fail(
-        |world| world.scope(|s| s.launch(1, 2000, 0, |_| {})),
-        &["launch: ", "2000"],
-    );
+    both_fail(|world| world.scope(|s| s.launch(1, 2000, 0, |_| {})), &["launch: ", "2000"]);
     both_fail(
         |world| {
             let result = std::sync::Mutex::new(Ok(()));

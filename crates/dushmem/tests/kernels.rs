@@ -4,7 +4,13 @@ mod common;
 use dushmem::{Cmp, Result, SignalOp, World};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-suite!(a_ring_of_blocks, what_is_borrowed_is_used, kernels_wait_for_peers, blocks_share_memory, one_after_another);
+suite!(
+    a_ring_of_blocks,
+    what_is_borrowed_is_used,
+    kernels_wait_for_peers,
+    blocks_share_memory,
+    one_after_another
+);
 
 fn a_ring_of_blocks(world: &World) -> Result<()> {
     let (me, n) = (world.my_pe(), world.n_pes());

@@ -5,7 +5,15 @@ use common::Random;
 use dushmem::bytemuck::{Pod, Zeroable};
 use dushmem::{Result, Symmetric, World};
 
-suite!(first_values, alignment, nothing, dropped_at_different_times, freed_at_once, reuse_waits_for_puts, many_blocks);
+suite!(
+    first_values,
+    alignment,
+    nothing,
+    dropped_at_different_times,
+    freed_at_once,
+    reuse_waits_for_puts,
+    many_blocks
+);
 
 fn first_values(world: &World) -> Result<()> {
     let me = world.my_pe();
@@ -104,22 +112,25 @@ fn reuse_waits_for_puts(world: &World) -> Result<()> {
 }
 
 fn many_blocks(world: &World) -> Result<()> {
-    if world.n_pes() > 3 {
-        return Ok(());
-    }
-    // More than one exchange about dropped blocks can settle.
-    let blocks: Vec<_> = (0..400u32).map(|i| world.alloc(i)).collect::<Result<_>>()?;
-    let (even, odd): (Vec<_>, Vec<_>) = blocks.into_iter().enumerate().partition(|(i, _)| i % 2 == 0);
-    if world.my_pe() == 0 {
-        drop(even);
-        assert_eq!(world.collect()?, if world.n_pes() == 1 { 200 } else { 0 });
-        drop(odd);
-    } else {
-        drop(odd);
-        assert_eq!(world.collect()?, 0);
-        drop(even);
-    }
-    assert_eq!(world.collect()?, if world.n_pes() == 1 { 200 } else { 400 });
+    blocks_of_both_kinds(world, 150)
+}
+
+#[test]
+fn more_blocks_than_one_exchange_settles() {
+    let run =
+        common::builder(dushmem::TransportKind::Shm, 1).run(1, |world| blocks_of_both_kinds(world, 16_000));
+    run.unwrap();
+}
+
+fn blocks_of_both_kinds(world: &World, count: usize) -> Result<()> {
+    let blocks: Vec<_> = (0..count).map(|i| world.alloc(i)).collect::<Result<_>>()?;
+    let (even, odd): (Vec<_>, Vec<_>) = blocks.into_iter().partition(|block| block.load() % 2 == 0);
+    let (first, second) = if world.my_pe() == 0 { (even, odd) } else { (odd, even) };
+    drop(first);
+    assert_eq!(world.collect()?, if world.n_pes() == 1 { count / 2 } else { 0 });
+    assert!(second.iter().all(|block| block.load() % 2 == (world.my_pe() == 0) as usize));
+    drop(second);
+    assert_eq!(world.collect()?, if world.n_pes() == 1 { count / 2 } else { count });
     assert_eq!(world.heap_usage().used, 0);
     Ok(())
 }

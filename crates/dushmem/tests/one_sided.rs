@@ -315,7 +315,8 @@ fn team_numbers_on_team_contexts(world: &World) -> Result<()> {
 
 fn scopes_complete_at_their_end(world: &World) -> Result<()> {
     let (me, right, left) = neighbours(world);
-    let (x, y, signal) = (world.alloc_zeroed::<u32>(1000)?, world.alloc_filled(500, me as u32)?, world.alloc(0u64)?);
+    let (x, y, signal) =
+        (world.alloc_zeroed::<u32>(1000)?, world.alloc_filled(500, me as u32)?, world.alloc(0u64)?);
     let (data, mut fetched) = (vec![me as u32 + 7; 500], vec![0; 400]);
     let own = world.alloc_zeroed::<u32>(100)?;
     let inner = world.scope(|s| {

@@ -12,6 +12,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::ffi::c_void;
 use std::ptr;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 /// Where the compiled program keeps its `threadIdx` and companions: thread-local variables of the image
@@ -62,6 +63,28 @@ enum Pause {
 
 type Fiber = Coroutine<*mut Block, Pause, (), DefaultStack>;
 
+/// A fiber with GPU threads of the block.
+struct Slot {
+    /// None when it has run out of threads.
+    fiber: Option<Fiber>,
+    /// Where it suspends.
+    yielder: *const Yielder<*mut Block, Pause>,
+    /// The thread that it runs.
+    index: Dim3,
+}
+
+impl Slot {
+    /// The slot whose fiber runs, by address: the scheduler holds a reference to its fiber meanwhile, so no
+    /// reference to the whole slot may be made.
+    ///
+    /// # Safety
+    /// `block` is the active block, and the caller runs in one of its fibers.
+    unsafe fn current(block: *mut Block) -> *mut Slot {
+        // SAFETY: as the caller promises; `current` is a valid index.
+        unsafe { (*block).slots.as_mut_ptr().add((*block).current as usize) }
+    }
+}
+
 /// A block that is being run. Lives on the stack of [`run`].
 struct Block {
     grid: *const Grid,
@@ -75,11 +98,9 @@ struct Block {
     arrived: u32,
     at_barrier: Vec<u32>,
     ready: VecDeque<u32>,
-    fibers: Vec<Option<Fiber>>,
-    /// The fiber that runs, where it suspends, and its GPU thread.
+    slots: Vec<Slot>,
+    /// The slot whose fiber runs.
     current: u32,
-    yielders: Vec<*const Yielder<*mut Block, Pause>>,
-    indices: Vec<Dim3>,
     /// Counts everything that may end somebody's wait.
     progress: u64,
     /// Since when nothing has happened: the waiting fibers look again for a while before they sleep.
@@ -93,17 +114,12 @@ struct Kit {
     shared: Vec<u8>,
     at_barrier: Vec<u32>,
     ready: VecDeque<u32>,
-    slots: Vec<Option<Fiber>>,
-    yielders: Vec<*const Yielder<*mut Block, Pause>>,
-    indices: Vec<Dim3>,
+    slots: Vec<Slot>,
 }
 
 impl Drop for Kit {
     fn drop(&mut self) {
-        for fiber in &mut self.fibers {
-            // A null block tells the fiber to return; a fiber must not be dropped while suspended.
-            fiber.resume(ptr::null_mut());
-        }
+        self.fibers.drain(..).for_each(end);
     }
 }
 
@@ -138,10 +154,8 @@ pub(crate) fn run(grid: &Grid, index: Dim3, place: Place) {
         arrived: 0,
         at_barrier: std::mem::take(&mut kit.at_barrier),
         ready: std::mem::take(&mut kit.ready),
-        fibers: std::mem::take(&mut kit.slots),
+        slots: std::mem::take(&mut kit.slots),
         current: 0,
-        yielders: std::mem::take(&mut kit.yielders),
-        indices: std::mem::take(&mut kit.indices),
         progress: 0,
         idle_since: None,
     };
@@ -152,17 +166,10 @@ pub(crate) fn run(grid: &Grid, index: Dim3, place: Place) {
     ACTIVE.set(outer);
     kit.at_barrier = block.at_barrier;
     kit.ready = block.ready;
-    kit.slots = block.fibers;
-    kit.yielders = block.yielders;
-    kit.indices = block.indices;
+    kit.slots = block.slots;
     kit.slots.clear();
-    kit.yielders.clear();
-    kit.indices.clear();
-    while kit.fibers.len() > KEEP_FIBERS {
-        if let Some(mut fiber) = kit.fibers.pop() {
-            fiber.resume(ptr::null_mut());
-        }
-    }
+    let surplus = kit.fibers.len().saturating_sub(KEEP_FIBERS);
+    kit.fibers.drain(..surplus).for_each(end);
     KIT.set(kit);
 }
 
@@ -182,9 +189,9 @@ fn schedule(block: *mut Block, idle: &mut Vec<Fiber>) {
         let slot = unsafe {
             let block = &mut *block;
             if block.begun < block.threads {
-                let fiber = idle.pop().unwrap_or_else(new_fiber);
-                let slot = free_slot(block);
-                block.fibers[slot as usize] = Some(fiber);
+                let fiber = Some(idle.pop().unwrap_or_else(new_fiber));
+                let slot = block.slots.len() as u32;
+                block.slots.push(Slot { fiber, yielder: ptr::null(), index: Dim3::new(0, 0, 0) });
                 slot
             } else if let Some(slot) = block.ready.pop_front() {
                 slot
@@ -192,41 +199,47 @@ fn schedule(block: *mut Block, idle: &mut Vec<Fiber>) {
                 break;
             }
         };
-        // SAFETY: as above; the fiber is taken out of the block while it runs.
-        let mut fiber = unsafe {
+        // SAFETY: as above. The slots don't move while a fiber runs: only this loop adds one.
+        let fiber: *mut Option<Fiber> = unsafe {
             let block = &mut *block;
             block.current = slot;
-            let index = block.indices[slot as usize];
-            block.place.thread.write(index);
-            block.fibers[slot as usize].take()
+            let slot = &mut block.slots[slot as usize];
+            block.place.thread.write(slot.index);
+            &mut slot.fiber
         };
-        let Some(running) = fiber.as_mut() else { continue };
-        let pause = match running.resume(block) {
-            CoroutineResult::Yield(pause) => pause,
-            CoroutineResult::Return(()) => continue,
+        // SAFETY: as above; a running fiber doesn't touch its own entry.
+        let paused = match unsafe { (*fiber).as_mut() } {
+            Some(fiber) => fiber.resume(block),
+            None => continue,
         };
-        // SAFETY: as above.
-        let block = unsafe { &mut *block };
-        match pause {
-            Pause::Idle => idle.extend(fiber),
-            Pause::Rendezvous => block.fibers[slot as usize] = fiber,
-            Pause::Again => {
-                block.fibers[slot as usize] = fiber;
-                block.ready.push_back(slot);
-            }
+        match paused {
+            CoroutineResult::Yield(Pause::Rendezvous) => {}
+            // SAFETY: as above.
+            CoroutineResult::Yield(Pause::Again) => unsafe { (*block).ready.push_back(slot) },
+            // SAFETY: as above.
+            CoroutineResult::Yield(Pause::Idle) => idle.extend(unsafe { (*fiber).take() }),
+            CoroutineResult::Return(()) => {}
         }
     }
 }
 
-fn free_slot(block: &mut Block) -> u32 {
-    let slot = block.fibers.len() as u32;
-    block.fibers.push(None);
-    block.yielders.push(ptr::null());
-    block.indices.push(Dim3::new(0, 0, 0));
-    slot
+/// Fibers of the process. Each stack takes two of the mappings that the kernel allows a process (65,530).
+static FIBERS: AtomicU32 = AtomicU32::new(0);
+const MAX_FIBERS: u32 = 28_000;
+
+/// True if there can be stacks for so many GPU threads more, should all of them wait.
+pub(crate) fn room_for(threads: u64) -> bool {
+    u64::from(FIBERS.load(Ordering::Relaxed)) + threads <= u64::from(MAX_FIBERS)
+}
+
+/// Ends an idle fiber: a fiber must not be dropped while suspended, and a null block tells it to return.
+fn end(mut fiber: Fiber) {
+    fiber.resume(ptr::null_mut());
+    FIBERS.fetch_sub(1, Ordering::Relaxed);
 }
 
 fn new_fiber() -> Fiber {
+    FIBERS.fetch_add(1, Ordering::Relaxed);
     let stack = DefaultStack::new(STACK).unwrap_or_else(|error| {
         // No caller could go on: threads of this block already wait for the one that can't begin.
         eprintln!("dushmem: no stack of {STACK} bytes for a GPU thread: {error}");
@@ -248,14 +261,14 @@ fn new_fiber() -> Fiber {
 unsafe fn run_threads(yielder: &Yielder<*mut Block, Pause>, block: *mut Block) {
     // SAFETY: `block` is valid as the caller promises. References end before any call of user code.
     unsafe {
-        let slot = (*block).current as usize;
-        (&mut (*block).yielders)[slot] = yielder;
+        let slot = Slot::current(block);
+        (*slot).yielder = yielder;
         let grid = (*block).grid;
         while (*block).begun < (*block).threads {
             let index = (*block).dims.at((*block).begun);
             (*block).begun += 1;
             (*block).progress += 1;
-            (&mut (*block).indices)[slot] = index;
+            (*slot).index = index;
             (*block).place.thread.write(index);
             (*grid).call();
             (*block).returned += 1;
@@ -285,7 +298,7 @@ pub fn sync_threads() {
     }
     // SAFETY: the active block of this OS thread; no reference is kept across the suspend.
     unsafe {
-        let slot = {
+        {
             let block = &mut *block;
             block.arrived += 1;
             block.progress += 1;
@@ -293,27 +306,36 @@ pub fn sync_threads() {
                 release_if_complete(block);
                 return;
             }
-            let slot = block.current;
-            block.at_barrier.push(slot);
-            slot
-        };
-        suspend(block, slot, Pause::Rendezvous);
+            block.at_barrier.push(block.current);
+        }
+        suspend(block, Pause::Rendezvous);
     }
 }
 
-/// Lets the other threads of the block run once. Outside a kernel, lets other OS threads run.
+/// Times that a loop of GPU threads gives the CPU away before its OS thread sleeps a little each time.
+const YIELDS: u32 = 16;
+const NAP: Duration = Duration::from_micros(50);
+
+/// Lets the other threads of the block run once; where all of them wait, other OS threads. For loops of
+/// GPU threads that wait for something by looking at it again and again.
 pub fn yield_thread() {
-    if give_way() == Yielded::Idle {
-        dushmem_os::cpu::yield_now();
+    thread_local! {
+        static IDLE: Cell<u32> = const { Cell::new(0) };
     }
+    if inside() && give_way() == Yielded::Ran {
+        IDLE.set(0);
+        return;
+    }
+    IDLE.set(IDLE.get().saturating_add(1));
+    if IDLE.get() <= YIELDS || !inside() { dushmem_os::cpu::yield_now() } else { std::thread::sleep(NAP) }
 }
 
 /// # Safety
-/// `block` is the active block, `slot` the fiber that calls.
-unsafe fn suspend(block: *mut Block, slot: u32, pause: Pause) {
+/// `block` is the active block, and one of its fibers calls.
+unsafe fn suspend(block: *mut Block, pause: Pause) {
     // SAFETY: the yielder lives on the running fiber's stack; `current` is restored by the scheduler.
     unsafe {
-        let yielder = (&(*block).yielders)[slot as usize];
+        let yielder = (*Slot::current(block)).yielder;
         (*yielder).suspend(pause);
     }
 }
@@ -329,12 +351,12 @@ fn give_way() -> Yielded {
     }
     // SAFETY: the active block of this OS thread; no reference is kept across the suspend.
     unsafe {
-        let (before, slot, alone) = {
+        let (before, alone) = {
             let block = &mut *block;
-            (block.progress, block.current, block.ready.is_empty() && block.begun == block.threads)
+            (block.progress, block.ready.is_empty() && block.begun == block.threads)
         };
         if !alone {
-            suspend(block, slot, Pause::Again);
+            suspend(block, Pause::Again);
         }
         let block = &mut *block;
         if block.progress != before {
@@ -361,8 +383,7 @@ pub fn describe() -> Option<(String, Dim3, Dim3)> {
     }
     // SAFETY: the active block of this OS thread.
     unsafe {
-        let block = &*block;
-        let index = *block.place.block;
-        Some(((*block.grid).name().to_owned(), index, block.indices[block.current as usize]))
+        let name = (*(*block).grid).name().to_owned();
+        Some((name, *(*block).place.block, (*Slot::current(block)).index))
     }
 }

@@ -175,6 +175,15 @@ impl Grid {
             );
             return Err(Failure::new(Code::CooperativeLaunchTooLarge, detail));
         }
+        if !block::room_for(self.blocks * self.block.count()) {
+            let detail = format!(
+                "{}: {} blocks of {} threads: too many stacks for one process",
+                self.name,
+                self.blocks,
+                self.block.count()
+            );
+            return Err(Failure::new(Code::CooperativeLaunchTooLarge, detail));
+        }
         self.cooperative = true;
         Ok(self)
     }
@@ -274,7 +283,7 @@ impl Grid {
 
     /// One OS thread more, unless all blocks have begun or as many run as a device has room for.
     pub(crate) fn add_worker(self: &Arc<Self>) {
-        if self.next.load(Ordering::Relaxed) >= self.blocks {
+        if self.next.load(Ordering::Relaxed) >= self.blocks || !block::room_for(self.block.count()) {
             return;
         }
         let add = |workers| (workers < device::RESIDENT_BLOCKS).then_some(workers + 1);

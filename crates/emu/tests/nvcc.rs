@@ -14,8 +14,8 @@ fn root() -> PathBuf {
 fn in_wheels() -> Option<PathBuf> {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent()?.join("venv/lib");
     let pythons = std::fs::read_dir(target).ok()?;
-    let nvcc = pythons.flatten().map(|python| python.path().join("site-packages/nvidia/cu13/bin/nvcc"));
-    nvcc.filter(|path| path.exists()).next()
+    let mut nvcc = pythons.flatten().map(|python| python.path().join("site-packages/nvidia/cu13/bin/nvcc"));
+    nvcc.find(|path| path.exists())
 }
 
 fn nvcc() -> Option<PathBuf> {
@@ -31,52 +31,69 @@ fn nvcc() -> Option<PathBuf> {
     }
 }
 
-/// Compiles a source of `tests/kernels` to an object without relocatable code and to one with it, without
-/// warnings, and links the device code of the second one. `each` are options for the one and the other.
-fn compile(source: &str, options: &[&str], each: [&str; 2]) {
+/// Compiles a source to an object, without warnings; links the device code where it is relocatable.
+fn compile(source: &str, options: &[&str], relocatable: bool) {
     let Some(nvcc) = nvcc() else { return };
-    for (relocatable, own) in [(false, each[0]), (true, each[1])] {
-        let tag = format!("{source}-{relocatable}-{}", std::process::id());
-        let object = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{tag}.o"));
-        let linked = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{tag}.dlink.o"));
-        let compiled = Command::new(&nvcc)
-            .args(["-arch=sm_90", "-std=c++17", "-x", "cu", "-c", "-Xcompiler", "-Wall,-Wextra"])
-            .arg(own)
-            .arg(format!("-rdc={relocatable}"))
-            .arg("-I")
-            .arg(root().join("include"))
-            .args(options)
-            .arg(root().join("tests/kernels").join(source))
-            .arg("-o")
-            .arg(&object)
-            .output()
-            .unwrap();
-        let said = String::from_utf8_lossy(&compiled.stderr).into_owned();
-        assert!(compiled.status.success() && !said.contains("warning"), "-rdc={relocatable}: {said}");
-        if relocatable {
-            let link = Command::new(&nvcc)
-                .args(["-arch=sm_90", "-dlink"])
-                .arg(&object)
-                .arg("-o")
-                .arg(&linked)
-                .output();
-            let link = link.unwrap();
-            assert!(link.status.success(), "{}", String::from_utf8_lossy(&link.stderr));
-            std::fs::remove_file(&linked).unwrap();
-        }
-        std::fs::remove_file(&object).unwrap();
+    let tag = format!("{}-{relocatable}-{}", source.replace('/', "-"), std::process::id());
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let (object, linked) = (folder.join(format!("{tag}.o")), folder.join(format!("{tag}.dlink.o")));
+    let compiled = Command::new(&nvcc)
+        .args(["-arch=sm_90", "-std=c++17", "-x", "cu", "-c", "-Xcompiler", "-Wall,-Wextra"])
+        .arg(format!("-rdc={relocatable}"))
+        .arg("-I")
+        .arg(root().join("include"))
+        .args(options)
+        .arg(root().join(source))
+        .arg("-o")
+        .arg(&object)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&compiled.stderr).into_owned();
+    assert!(compiled.status.success() && !said.contains("warning"), "-rdc={relocatable}: {said}");
+    if relocatable {
+        let link =
+            Command::new(&nvcc).args(["-arch=sm_90", "-dlink"]).arg(&object).arg("-o").arg(&linked).output();
+        let link = link.unwrap();
+        assert!(link.status.success(), "{}", String::from_utf8_lossy(&link.stderr));
+        std::fs::remove_file(&linked).unwrap();
     }
+    std::fs::remove_file(&object).unwrap();
+}
+
+/// Options for sources that use HIP's names.
+fn hip() -> [String; 2] {
+    ["-I".into(), root().join("include/dushmem/nvcc").display().to_string()]
 }
 
 #[test]
-fn the_article_s_ring_in_hip() {
-    let hip = root().join("include/dushmem/nvcc");
-    let hip = hip.to_str().unwrap();
-    compile("simple_shift.hip.cpp", &["-I", hip, "-include", "hip/hip_runtime.h"], ["-O3"; 2]);
+fn the_article_s_listing() {
+    let [flag, folder] = hip();
+    // It includes nothing of HIP.
+    let options = [flag.as_str(), &folder, "-include", "hip/hip_runtime.h"];
+    compile("tests/kernels/simple_shift.hip.cpp", &options, false);
+    compile("tests/kernels/simple_shift.hip.cpp", &options, true);
 }
 
 #[test]
-fn every_name_of_the_device_api() {
-    // All of both families takes a minute each time: one family in each form.
-    compile("device_names.cu", &[], ["-DONLY_DUSHMEM", "-DONLY_NVSHMEM"]);
+fn the_example_s_ring() {
+    let [flag, folder] = hip();
+    compile("examples/kernel/ring.hip.cpp", &[&flag, &folder], false);
+    compile("examples/kernel/ring.hip.cpp", &[&flag, &folder], true);
+}
+
+#[test]
+fn the_device_api() {
+    compile("tests/kernels/device_api.cu", &[], false);
+}
+
+// All names of both families take a minute: one family in each form.
+
+#[test]
+fn every_dushmem_name() {
+    compile("tests/kernels/device_names.cu", &["-DONLY_DUSHMEM"], false);
+}
+
+#[test]
+fn every_nvshmem_name_relocatable() {
+    compile("tests/kernels/device_names.cu", &["-DONLY_NVSHMEM"], true);
 }

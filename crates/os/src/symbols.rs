@@ -1,145 +1,155 @@
-//! Which object of the process a symbol comes from, and the host's name.
+//! Which functions stand in front of a library's own, and the host's name.
 //!
-//! Asking the loader for hundreds of names costs milliseconds, so the hash tables of the few objects that
-//! come before the library in the search order are read directly.
-use core::ffi::{CStr, c_char, c_void};
+//! A name that several objects of a process define is resolved to the first of them in the order in which
+//! they were loaded. Instead of looking hundreds of names up, the few names that earlier objects define are
+//! gone through: the executable seldom defines any.
+use core::ffi::{CStr, c_int, c_void};
+use core::ops::Range;
+use core::ptr;
 
-/// The first of `names` that an object before the one that holds `own` defines: the program, or something
-/// preloaded, has put a function of its own in front.
-pub fn taken_over<'a>(own: *const c_void, names: impl IntoIterator<Item = &'a CStr>) -> Option<&'a CStr> {
-    let before = objects_before(own as usize)?;
-    if before.is_empty() {
-        return None;
-    }
-    names.into_iter().find(|name| {
-        let hash = gnu_hash(name);
-        before.iter().any(|table| table.defines(name, hash))
-    })
-}
-
-/// The dynamic symbols of one loaded object, by their GNU hash table.
-struct Table {
-    /// Number of buckets, first hashed symbol, words of the filter, shift of the filter.
-    head: [u32; 4],
-    filter: *const u64,
-    buckets: *const u32,
-    chains: *const u32,
+/// Addresses of the parts of an object that a dynamic linker looks at.
+#[derive(Clone, Copy, Debug)]
+struct Tables {
     symbols: *const libc::Elf64_Sym,
-    strings: *const c_char,
+    strings: *const core::ffi::c_char,
+    gnu_hash: *const u32,
+    hash: *const u32,
 }
 
-impl Table {
-    fn defines(&self, name: &CStr, hash: u32) -> bool {
-        let [buckets, first, words, shift] = self.head;
-        // SAFETY: the indices are within the table, whose shape the linker guarantees.
-        unsafe {
-            let word = self.filter.add((hash as usize / 64) % words as usize).read();
-            let mask = 1u64 << (hash % 64) | 1u64 << ((hash >> shift) % 64);
-            if word & mask != mask {
-                return false;
-            }
-            let mut index = self.buckets.add((hash % buckets) as usize).read();
-            if index < first {
-                return false;
-            }
-            loop {
-                let chain = self.chains.add((index - first) as usize).read();
-                if chain | 1 == hash | 1 {
-                    let symbol = &*self.symbols.add(index as usize);
-                    let found = CStr::from_ptr(self.strings.add(symbol.st_name as usize));
-                    if found == name {
-                        return symbol.st_shndx != 0;
-                    }
-                }
-                if chain & 1 == 1 {
-                    return false;
-                }
-                index += 1;
-            }
-        }
+/// An entry of an object's dynamic section.
+#[repr(C)]
+struct Dynamic {
+    tag: i64,
+    value: usize,
+}
+
+const DT_HASH: i64 = 4;
+const DT_STRTAB: i64 = 5;
+const DT_SYMTAB: i64 = 6;
+const DT_GNU_HASH: i64 = 0x6fff_fef5;
+
+/// # Safety
+/// `info` describes an object that is loaded.
+unsafe fn headers(info: &libc::dl_phdr_info) -> &[libc::Elf64_Phdr] {
+    // SAFETY: the object's own table.
+    unsafe { core::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) }
+}
+
+/// # Safety
+/// As for [`headers`].
+unsafe fn addresses(info: &libc::dl_phdr_info) -> Range<usize> {
+    let (mut start, mut end) = (usize::MAX, 0);
+    // SAFETY: the caller's.
+    for header in unsafe { headers(info) }.iter().filter(|header| header.p_type == libc::PT_LOAD) {
+        let at = (info.dlpi_addr as usize).wrapping_add(header.p_vaddr as usize);
+        start = start.min(at);
+        end = end.max(at + header.p_memsz as usize);
     }
+    start..end
 }
 
-fn gnu_hash(name: &CStr) -> u32 {
-    name.to_bytes().iter().fold(5381u32, |hash, &byte| hash.wrapping_mul(33).wrapping_add(byte.into()))
-}
-
-struct Search {
-    own: usize,
-    before: Vec<Table>,
-    found: bool,
-}
-
-/// Tables of the objects that are searched before the one that contains `own`. `None` where that one is the
-/// program itself, or is not found.
-fn objects_before(own: usize) -> Option<Vec<Table>> {
-    extern "C" fn visit(info: *mut libc::dl_phdr_info, _: usize, data: *mut c_void) -> libc::c_int {
-        // SAFETY: the loader passes a valid record, `data` is the `Search` below.
-        let (info, search) = unsafe { (&*info, &mut *data.cast::<Search>()) };
-        // SAFETY: the loader's table has `dlpi_phnum` entries.
-        let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum as usize) };
-        let base = info.dlpi_addr as usize;
-        let holds = headers.iter().filter(|h| h.p_type == libc::PT_LOAD).any(|h| {
-            let start = base + h.p_vaddr as usize;
-            (start..start + h.p_memsz as usize).contains(&search.own)
-        });
-        if holds {
-            search.found = true;
-            return 1;
-        }
-        let dynamic = headers.iter().find(|h| h.p_type == libc::PT_DYNAMIC);
-        if let Some(table) = dynamic.and_then(|h| table(base, base + h.p_vaddr as usize)) {
-            search.before.push(table);
-        }
-        0
-    }
-    let mut search = Search { own, before: Vec::new(), found: false };
-    // SAFETY: `visit` takes `Search` by the pointer passed here, during the call only.
-    unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut search).cast()) };
-    search.found.then_some(search.before)
-}
-
-/// Reads an object's dynamic section.
-fn table(base: usize, dynamic: usize) -> Option<Table> {
-    const DT_STRTAB: u64 = 5;
-    const DT_SYMTAB: u64 = 6;
-    const DT_GNU_HASH: u64 = 0x6fff_fef5;
-    let (mut hash, mut symbols, mut strings) = (0, 0, 0);
-    let mut entry = dynamic as *const [u64; 2];
-    loop {
-        // SAFETY: the section ends with an entry of tag 0.
-        let [tag, value] = unsafe { entry.read() };
-        // Most loaders relocate these in place; the kernel's own object is left as it was.
-        let at = if (value as usize) < base { base + value as usize } else { value as usize };
-        match tag {
-            0 => break,
-            DT_STRTAB => strings = at,
-            DT_SYMTAB => symbols = at,
-            DT_GNU_HASH => hash = at,
+/// # Safety
+/// As for [`headers`].
+unsafe fn tables(info: &libc::dl_phdr_info) -> Option<Tables> {
+    let base = info.dlpi_addr as usize;
+    // SAFETY: the caller's.
+    let header = unsafe { headers(info) }.iter().find(|header| header.p_type == libc::PT_DYNAMIC)?;
+    let mut entry = base.wrapping_add(header.p_vaddr as usize) as *const Dynamic;
+    let mut found =
+        Tables { symbols: ptr::null(), strings: ptr::null(), gnu_hash: ptr::null(), hash: ptr::null() };
+    // SAFETY: the section ends with a zero tag.
+    while let Some(Dynamic { tag, value }) = unsafe { entry.as_ref() }.filter(|entry| entry.tag != 0) {
+        // Some linkers leave offsets here, and so does the kernel's own object.
+        let at = if *value < base { base + value } else { *value };
+        match *tag {
+            DT_HASH => found.hash = at as *const u32,
+            DT_STRTAB => found.strings = at as *const core::ffi::c_char,
+            DT_SYMTAB => found.symbols = at as *const libc::Elf64_Sym,
+            DT_GNU_HASH => found.gnu_hash = at as *const u32,
             _ => {}
         }
         // SAFETY: not the last entry.
         entry = unsafe { entry.add(1) };
     }
-    if hash == 0 || symbols == 0 || strings == 0 {
-        return None;
+    (!found.symbols.is_null() && !found.strings.is_null()).then_some(found)
+}
+
+impl Tables {
+    /// Number of symbols, as far as lookups reach.
+    ///
+    /// # Safety
+    /// The tables are those of an object that is loaded.
+    unsafe fn count(&self) -> usize {
+        // SAFETY: the layout of DT_GNU_HASH: buckets, index of the first symbol in a chain, words of the
+        // filter, its shift; filter; buckets; chains, whose last entry is odd. DT_HASH: buckets, symbols.
+        unsafe {
+            if self.gnu_hash.is_null() {
+                return if self.hash.is_null() { 0 } else { self.hash.add(1).read() as usize };
+            }
+            let [buckets, first, words] = [0, 1, 2].map(|i| self.gnu_hash.add(i).read() as usize);
+            let heads = self.gnu_hash.add(4 + words * size_of::<usize>() / 4);
+            let last = (0..buckets).map(|i| heads.add(i).read() as usize).max().unwrap_or(0);
+            if last < first {
+                return 0;
+            }
+            let chains = heads.add(buckets);
+            let mut at = last;
+            while chains.add(at - first).read() & 1 == 0 {
+                at += 1;
+            }
+            at + 1
+        }
     }
-    // SAFETY: the table begins with four words.
-    let head = unsafe { (hash as *const [u32; 4]).read() };
-    let [buckets, _, words, _] = head;
-    if buckets == 0 || words == 0 {
-        return None;
+
+    /// The first name that is defined here and wanted.
+    ///
+    /// # Safety
+    /// As for [`Tables::count`].
+    unsafe fn defined(&self, wanted: &dyn Fn(&CStr) -> bool) -> Option<String> {
+        // SAFETY: the caller's.
+        for i in 1..unsafe { self.count() } {
+            // SAFETY: within the table; names are offsets into the strings.
+            let (symbol, name) = unsafe {
+                let symbol = &*self.symbols.add(i);
+                (symbol, CStr::from_ptr(self.strings.add(symbol.st_name as usize)))
+            };
+            // Undefined here: wanted from somebody else.
+            if symbol.st_shndx != 0 && wanted(name) {
+                return Some(name.to_string_lossy().into_owned());
+            }
+        }
+        None
     }
-    let filter = (hash + 16) as *const u64;
-    let bucket_at = hash + 16 + 8 * words as usize;
-    Some(Table {
-        head,
-        filter,
-        buckets: bucket_at as *const u32,
-        chains: (bucket_at + 4 * buckets as usize) as *const u32,
-        symbols: symbols as *const libc::Elf64_Sym,
-        strings: strings as *const c_char,
-    })
+}
+
+/// What is looked for in the objects in front of one's own, and what was found.
+struct Search<'a> {
+    own: usize,
+    wanted: &'a dyn Fn(&CStr) -> bool,
+    found: Option<String>,
+}
+
+/// # Safety
+/// Called by `dl_iterate_phdr` with a [`Search`].
+unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _size: usize, search: *mut c_void) -> c_int {
+    // SAFETY: both are valid for the call, in which objects stay loaded.
+    unsafe {
+        let (info, search) = (&*info, &mut *search.cast::<Search<'_>>());
+        if addresses(info).contains(&search.own) {
+            return 1;
+        }
+        search.found = tables(info).and_then(|tables| tables.defined(search.wanted));
+        search.found.is_some().into()
+    }
+}
+
+/// A wanted name that an object in front of the one that holds `own` defines: somebody has put a function
+/// of their own in front of a library's.
+pub fn taken_over(own: *const c_void, wanted: &dyn Fn(&CStr) -> bool) -> Option<String> {
+    let mut search = Search { own: own as usize, wanted, found: None };
+    // SAFETY: the callback gets the search, which outlives the call.
+    unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut search).cast()) };
+    search.found
 }
 
 /// The name of this machine.
@@ -152,20 +162,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finds_what_the_library_before_defines() {
-        // In this process nothing stands before the program, and libc's functions do not come before libc's
-        // predecessors in the search order.
-        assert_eq!(taken_over(finds_what_the_library_before_defines as *const c_void, [c"printf"]), None);
-        let libm_or_libc = libc::malloc as *const c_void;
-        let before = objects_before(libm_or_libc as usize);
-        assert!(before.is_some_and(|tables| !tables.is_empty()), "the program comes before libc");
-        let mine = objects_before(usize::MAX);
-        assert!(mine.is_none(), "no object holds the last address");
-    }
-
-    #[test]
-    fn hashes_as_the_linker_does() {
-        assert_eq!(gnu_hash(c""), 0x1505);
-        assert_eq!(gnu_hash(c"printf"), 0x156b2bb8);
+    fn what_earlier_objects_define_is_found() {
+        let named = |text: &'static CStr| move |name: &CStr| name == text;
+        // SAFETY: looking up only.
+        let in_libc = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"getenv".as_ptr()) };
+        // The C library's own object is where the search ends.
+        assert_eq!(taken_over(in_libc, &named(c"getenv")), None);
+        // Nothing holds this address, so all objects are in front of it.
+        let nowhere = 16 as *const c_void;
+        assert_eq!(taken_over(nowhere, &named(c"getenv")).as_deref(), Some("getenv"));
+        assert_eq!(taken_over(nowhere, &named(c"no_such_function_anywhere")), None);
     }
 }

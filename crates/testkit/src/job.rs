@@ -127,7 +127,7 @@ impl Job {
         };
         let out = read(child.stdout.take().map(|pipe| Box::new(pipe) as _));
         let err = read(child.stderr.take().map(|pipe| Box::new(pipe) as _));
-        Running { child, mark: self.mark, limit: self.limit, began, out, err }
+        Running { left: Left { child, mark: self.mark }, limit: self.limit, began, out, err }
     }
 
     /// Runs the job to its end, and asserts that no process of it is left.
@@ -140,8 +140,7 @@ impl Job {
 /// A job that has been started.
 #[derive(Debug)]
 pub struct Running {
-    child: Child,
-    mark: String,
+    left: Left,
     limit: Duration,
     began: Instant,
     out: std::thread::JoinHandle<String>,
@@ -151,33 +150,33 @@ pub struct Running {
 impl Running {
     /// Process id of dushrun.
     pub fn pid(&self) -> u32 {
-        self.child.id()
+        self.left.child.id()
     }
 
     /// Sends dushrun a signal.
     pub fn signal(&self, number: i32) {
-        assert!(dushmem_os::signal::send(self.child.id(), number));
+        assert!(dushmem_os::signal::send(self.left.child.id(), number));
     }
 
     /// Processes of the job, dushrun among them.
     pub fn processes(&self) -> Vec<u32> {
-        leftovers::processes(&self.mark)
+        leftovers::processes(&self.left.mark)
     }
 
     /// The mark of the job's processes.
     pub fn mark(&self) -> &str {
-        &self.mark
+        &self.left.mark
     }
 
     /// Waits for the job's end, and asserts that no process of it is left.
     #[track_caller]
     pub fn finish(mut self) -> Outcome {
         let status = loop {
-            if let Some(status) = self.child.try_wait().expect("the child is ours") {
+            if let Some(status) = self.left.child.try_wait().expect("the child is ours") {
                 break status;
             }
             if self.began.elapsed() > self.limit {
-                self.kill_all();
+                self.left.kill_all();
                 let (out, err) = (self.out.join(), self.err.join());
                 panic!("the job did not end within {:?}\nstdout: {out:?}\nstderr: {err:?}", self.limit);
             }
@@ -185,11 +184,11 @@ impl Running {
         };
         let time = self.began.elapsed();
         // The kernel needs a moment for what dushrun did not wait for.
-        let left = leftovers::processes_after(&self.mark, Duration::from_secs(2));
+        let left = leftovers::processes_after(&self.left.mark, Duration::from_secs(2));
         if !left.is_empty() {
             let names = left.iter().map(|pid| std::fs::read_to_string(format!("/proc/{pid}/cmdline")));
             let names: Vec<_> = names.map(Result::unwrap_or_default).collect();
-            self.kill_all();
+            self.left.kill_all();
             panic!("processes were left behind: {left:?} {names:?}");
         }
         let join =
@@ -201,7 +200,16 @@ impl Running {
             time,
         }
     }
+}
 
+/// The processes of a job, which end with the test at the latest.
+#[derive(Debug)]
+struct Left {
+    child: Child,
+    mark: String,
+}
+
+impl Left {
     fn kill_all(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -211,15 +219,23 @@ impl Running {
     }
 }
 
+impl Drop for Left {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.kill_all();
+        }
+    }
+}
+
 /// Waits until `condition` holds.
 ///
 /// # Panics
-/// When it does not within 20 s.
+/// When it does not within 60 s.
 #[track_caller]
 pub fn until(what: &str, mut condition: impl FnMut() -> bool) {
     let began = Instant::now();
     while !condition() {
-        assert!(began.elapsed() < Duration::from_secs(20), "in vain for 20 s: {what}");
+        assert!(began.elapsed() < Duration::from_secs(60), "in vain for 60 s: {what}");
         std::thread::sleep(Duration::from_millis(5));
     }
 }

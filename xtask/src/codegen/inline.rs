@@ -3,12 +3,17 @@ use super::header::NOTE;
 use super::table::{Family, Op, Table, Type};
 use std::fmt::Write;
 
-/// Names that inline functions and the C part of the library use; exported besides the table's.
+/// Names that inline functions, device headers and the C part of the library use; exported besides the
+/// table's.
 pub const SUPPORT: &[&str] = &[
     "dushmem_fast_path_v1",
     "dushmem_impl_longdouble_get",
+    "dushmem_impl_longdouble_get_on_stream",
     "dushmem_impl_longdouble_put",
+    "dushmem_impl_longdouble_put_on_stream",
+    "dushmem_impl_register_module",
     "dushmem_impl_ring_bell",
+    "dushmem_impl_unregister_module",
 ];
 
 /// True for the operations that `host_inline.h` has a form of.

@@ -74,3 +74,16 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_generated_files_are_what_the_table_says() {
+        for (path, text) in files().expect("the table") {
+            let found = std::fs::read_to_string(root().join(&path)).unwrap_or_default();
+            assert!(found == text, "{path} is not what the table says: run cargo xtask codegen");
+        }
+    }
+}

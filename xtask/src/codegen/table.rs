@@ -360,6 +360,20 @@ impl Table {
                 }
             }
         }
+        let mut constants: HashMap<String, &str> = HashMap::new();
+        for constant in &self.constants {
+            for space in &constant.spaces {
+                let name = format!("{}{}", space.prefix(), constant.name);
+                if constants.insert(name.clone(), &constant.value).is_some() {
+                    return Err(format!("api/constants.tsv: {name} occurs twice"));
+                }
+            }
+        }
+        for row in &self.env {
+            if !["Size", "Number", "Switch", "Text"].contains(&row[1].as_str()) {
+                return Err(format!("api/env.tsv: {}: there is no kind {}", row[0], row[1]));
+            }
+        }
         let mut codes: Vec<&str> = self.errors.iter().map(|error| error.1.as_str()).collect();
         codes.sort_unstable();
         if let Some(pair) = codes.windows(2).find(|pair| pair[0] == pair[1]) {
@@ -381,5 +395,68 @@ impl Table {
     /// True if kernels may call the operation too, so that its device form owns the name there.
     pub fn on_device(&self, op: &Op) -> bool {
         self.device.iter().any(|row| row[1] == op.name && row[7] == "host twin")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codegen::root;
+
+    /// Loads a copy of the table in which the first `old` of a file is `new`.
+    fn changed(file: &str, old: &str, new: &str) -> Result<Table, String> {
+        let dir = std::env::temp_dir().join(format!("dushmem-table-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).expect("a folder for the copy");
+        for entry in std::fs::read_dir(root().join("api")).expect("the table") {
+            let from = entry.expect("a file of the table").path();
+            let name = from.file_name().expect("a file's name");
+            let mut text = std::fs::read_to_string(&from).expect("a file of the table");
+            if name == file {
+                assert!(text.contains(old), "{file} has no {old:?}");
+                text = text.replacen(old, new, 1);
+            }
+            std::fs::write(dir.join(name), text).expect("writing the copy");
+        }
+        let loaded = Table::load(&dir);
+        std::fs::remove_dir_all(&dir).expect("removing the copy");
+        loaded
+    }
+
+    #[test]
+    fn what_does_not_fit_together_is_refused() {
+        let cases = [
+            ("types.tsv", "int32_t\ti32\t4\tint", "int32_t\ti32\t4\tinteger", "there is no type integer"),
+            ("tables.tsv", "float,double", "float,dobule", "there is no type dobule"),
+            ("ops.tsv", "<T>_put\trma", "<T>_put\trna", "name and type table do not fit"),
+            ("ops.tsv", "<T>_put\trma", "putt\trma", "name and type table do not fit"),
+            ("ops.tsv", "setup\tn_pes", "setup\tmy_pe", "my_pe occurs twice"),
+            ("ops.tsv", "\td,n,s\t", "\td,q,s\t", "`q` is no family"),
+            ("ops.tsv", "Number of the calling PE.", "-", "it needs a line of documentation"),
+            ("ops.tsv", "\tsetup::my_pe", "\t\tsetup::my_pe", "fields where 13 are needed"),
+            ("constants.tsv", "CMP_NE\t", "CMP_EQ\t", "CMP_EQ occurs twice"),
+            ("errors.tsv", "ERROR_SYMMETRY\t4", "ERROR_SYMMETRY\t3", "code 3 occurs twice"),
+            ("env.tsv", "\tSize\t", "\tsize\t", "there is no kind size"),
+            ("device.tsv", "query\tmy_pe", "query\tour_pe", "has no host twin"),
+        ];
+        for (file, old, new, complaint) in cases {
+            match changed(file, old, new) {
+                Ok(_) => panic!("{file} with {new:?} for {old:?} was accepted"),
+                Err(error) => assert!(error.contains(complaint), "{file}: {error}"),
+            }
+        }
+    }
+
+    #[test]
+    fn one_name_stands_for_each_c_type() {
+        let table = Table::load(&root().join("api")).expect("the table");
+        let names = |name: &str, family| -> Vec<String> {
+            table.distinct(name, family).iter().map(|ty| ty.name.clone()).collect()
+        };
+        assert_eq!(names("rma", Family::Shmem).len(), 14);
+        assert_eq!(names("rma", Family::Nvshmem).len(), 13, "NVSHMEM has no long double");
+        assert_eq!(names("amo", Family::Shmem).len(), 6);
+        // int8_t is in the table of bitwise reductions, signed char is not: its other name stands in.
+        assert!(names("reduce_bit", Family::Shmem).contains(&"int8".to_string()));
+        assert!(!names("reduce_bit", Family::Shmem).contains(&"int32".to_string()));
     }
 }

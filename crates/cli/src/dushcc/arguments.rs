@@ -126,6 +126,7 @@ const FOREIGN_WITH_VALUE: &[&str] = &[
     "--threads",
     "-diag-suppress",
     "--diag-suppress",
+    "-std",
     "--std",
 ];
 

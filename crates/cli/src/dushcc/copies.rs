@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 pub struct SearchPath {
     /// `-iquote`, for names in quotes only.
     pub quoted: Vec<PathBuf>,
-    /// `-I`.
+    /// `-I`, then `-isystem`.
     pub all: Vec<PathBuf>,
 }
 

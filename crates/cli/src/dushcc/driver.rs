@@ -92,7 +92,7 @@ fn build_in(
 ) -> Result<std::process::ExitStatus, String> {
     let search = SearchPath {
         quoted: arguments.values("-iquote").map(PathBuf::from).collect(),
-        all: arguments.values("-I").map(PathBuf::from).collect(),
+        all: arguments.values("-I").chain(arguments.values("-isystem")).map(PathBuf::from).collect(),
     };
     let mut files = Written { copies: Copies::new(scratch, &search), scratch };
     let steps = plan.emulated(arguments, &mut files, &mut notes)?;

@@ -132,7 +132,9 @@ fn option(words: Vec<OsString>, out: &mut Vec<Item>, notes: &mut Vec<String>) {
         "-Xlinker" if attached.is_some() => {
             out.extend(value().split(',').map(|part| Item::Option(vec!["-Xlinker".into(), part.into()])));
         }
-        "--std" => out.push(Item::Option(vec![format!("-std={}", value()).into()])),
+        "--std" | "-std" if name == "--std" || words.len() == 2 => {
+            out.push(Item::Option(vec![format!("-std={}", value()).into()]))
+        }
         "-dc" | "--device-c" => out.push(Item::Option(vec!["-c".into()])),
         _ if DROPPED.contains(&name) && foreign_form(name, &words) => {
             notes.push(format!("`{}` has no meaning on the CPU and is left out", joined(&words)));
@@ -199,9 +201,16 @@ mod tests {
     #[test]
     fn nvcc_spellings_become_gcc_ones() {
         assert_eq!(
-            translated("-dc --std c++14 -Xlinker=-z,now -Xlinker -s a.cu").0,
+            translated("-dc -std c++14 -Xlinker=-z,now -Xlinker -s a.cu").0,
             "-c -std=c++14 -Xlinker -z -Xlinker now -Xlinker -s a.cu"
         );
+    }
+
+    #[test]
+    fn standards_in_each_spelling() {
+        for spelling in ["-std=c++17", "--std=c++17", "-std c++17", "--std c++17"] {
+            assert_eq!(translated(&format!("{spelling} a.cu")).0, "-std=c++17 a.cu");
+        }
     }
 
     #[test]

@@ -38,6 +38,9 @@ struct Span {
 /// `<<<` at this token, also as `<< <`, which some formatters make of it.
 fn opening(source: &Source<'_>, at: usize) -> Option<Span> {
     let len = source.run(at, b'<');
+    if !(len == 2 || len == 3) {
+        return None;
+    }
     let start_of_run = at == 0 || !source.is(at - 1, b'<') || !source.touch(at - 1);
     if !start_of_run || !source.live(at) {
         return None;

@@ -85,7 +85,10 @@ pub fn broadcasts(pe: &Pe) {
                 dest.slice(0, size + 8).fill(0xee);
                 pe.team_sync(team).unwrap();
                 pe.bcast(team, dest, source, size, root as i32).unwrap();
-                assert!(dest.part(0, size) == sent(team, root, round, size), "{size} bytes from {root} of {n}");
+                assert!(
+                    dest.part(0, size) == sent(team, root, round, size),
+                    "{size} bytes from {root} of {n}"
+                );
                 assert_eq!(dest.part(size, 8), [0xee; 8], "behind {size} bytes");
                 let own = sent(team, team.my_pe() as usize, round, size);
                 assert!(source.part(0, size) == own, "the source");

@@ -9,7 +9,8 @@ use std::sync::Arc;
 /// Contexts of every kind carry the same operations, and quiet of each completes its own.
 pub fn options_and_operations(pe: &Pe) {
     let words = pe.alloc::<u64>(8);
-    let kinds = [0, options::SERIALIZED, options::PRIVATE, options::NOSTORE, options::PRIVATE | options::NOSTORE];
+    let kinds =
+        [0, options::SERIALIZED, options::PRIVATE, options::NOSTORE, options::PRIVATE | options::NOSTORE];
     for (round, kind) in (1..).zip(kinds) {
         let ctx = pe.create_context(None, kind).unwrap();
         assert_eq!(ctx.options(), kind);
@@ -40,12 +41,12 @@ pub fn orders_of_their_own(pe: &Pe) {
     let ack = pe.alloc::<u64>(1);
     let (a, b) = (pe.create_context(None, 0).unwrap(), pe.create_context(None, 0).unwrap());
     for round in 1..=25 {
-        pe.p(&b, noise.at(0), round, pe.right()).unwrap();
+        pe.post(&b, noise.at(0), AmoOp::Add, 1, pe.right()).unwrap();
         for i in 0..4 {
             pe.p(&a, data.at(i), round + i as u64, pe.right()).unwrap();
         }
         pe.fence(&a).unwrap();
-        pe.p(&b, noise.at(1), round, pe.right()).unwrap();
+        pe.post(&b, noise.at(1), AmoOp::Add, 2, pe.right()).unwrap();
         pe.p(&a, flag.at(0), round, pe.right()).unwrap();
         pe.wait(flag.at(0), Cmp::Ge, round).unwrap();
         assert_eq!(data.to_vec(), [round, round + 1, round + 2, round + 3]);
@@ -56,7 +57,7 @@ pub fn orders_of_their_own(pe: &Pe) {
     }
     pe.quiet(&b).unwrap();
     pe.meet();
-    assert_eq!((noise.read(0), noise.read(1)), (25, 25));
+    assert_eq!((noise.read(0), noise.read(1)), (25, 50));
     [data, noise, flag, ack].into_iter().for_each(|array| pe.release(array));
 }
 

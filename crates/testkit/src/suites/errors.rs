@@ -18,8 +18,7 @@ pub fn wrong_pe(pe: &Pe) {
     let at = word.at(0);
     for nobody in [pe.n, pe.n + 1, i32::MAX as usize, u32::MAX as usize, i32::MIN as u32 as usize] {
         let shown = nobody as i32;
-        let expected =
-            format!("pe = {shown}: there is no such PE; this job has PEs 0 to {}", pe.n - 1);
+        let expected = format!("pe = {shown}: there is no such PE; this job has PEs 0 to {}", pe.n - 1);
         assert_eq!(text(pe.put(pe.ctx(), at, &[1], nobody)), expected);
         assert_eq!(text(pe.put::<u64>(pe.ctx(), at, &[], nobody)), expected, "also for nothing");
         assert_eq!(text(pe.put_nbi(pe.ctx(), at, &[1], nobody)), expected);
@@ -47,7 +46,9 @@ pub fn wrong_addresses(pe: &Pe) {
     let mut local = 5u64;
     let to = pe.right();
     let stack = &raw mut local;
-    let begin = |arg: &str, len: usize| format!("{arg} = {:#x} ({len} bytes): not in symmetric memory; ", stack as usize);
+    let begin = |arg: &str, len: usize| {
+        format!("{arg} = {:#x} ({len} bytes): not in symmetric memory; ", stack as usize)
+    };
     let mut back = [0u64; 1];
     for seen in [
         text(pe.put(pe.ctx(), stack, &[1], to)),
@@ -89,21 +90,22 @@ pub fn wrong_addresses(pe: &Pe) {
 pub fn null(pe: &Pe) {
     let word = pe.alloc::<u64>(4);
     let null = std::ptr::null_mut::<u64>();
+    let is_null = |arg: &str| format!("{arg} is NULL; NULL is allowed for operations of length 0 only");
     let to = pe.right();
     let mut back = [0u64; 1];
-    assert_eq!(text(pe.put(pe.ctx(), null, &[1], to)), "dest is NULL");
-    assert_eq!(text(pe.p(pe.ctx(), null, 1, to)), "dest is NULL");
-    assert_eq!(text(pe.get(pe.ctx(), &mut back, null, to)), "source is NULL");
-    assert_eq!(text(pe.amo(null, AmoOp::Fetch, 0, 0, to)), "dest is NULL");
-    assert_eq!(text(pe.signal(null, 0, SignalOp::Set, to)), "dest is NULL");
-    assert_eq!(text(pe.signal_value(null)), "sig_addr is NULL");
-    assert_eq!(text(pe.put_signal((word.at(0), &[1]), (null, 0, SignalOp::Set), to)), "sig_addr is NULL");
+    assert_eq!(text(pe.put(pe.ctx(), null, &[1], to)), is_null("dest"));
+    assert_eq!(text(pe.p(pe.ctx(), null, 1, to)), is_null("dest"));
+    assert_eq!(text(pe.get(pe.ctx(), &mut back, null, to)), is_null("source"));
+    assert_eq!(text(pe.amo(null, AmoOp::Fetch, 0, 0, to)), is_null("dest"));
+    assert_eq!(text(pe.signal(null, 0, SignalOp::Set, to)), is_null("dest"));
+    assert_eq!(text(pe.signal_value(null)), is_null("sig_addr"));
+    assert_eq!(text(pe.put_signal((word.at(0), &[1]), (null, 0, SignalOp::Set), to)), is_null("sig_addr"));
     let raw = RawCalls(pe);
-    assert_eq!(text(raw.put(word.at(0), null, 8)), "source is NULL");
-    assert_eq!(text(raw.get(null, word.at(0), 8)), "dest is NULL");
-    assert_eq!(text(raw.iput(word.at(0), null, 2)), "source is NULL");
-    assert_eq!(text(raw.iget(null, word.at(0), 2)), "dest is NULL");
-    assert_eq!(text(raw.amo_nbi(null, word.at(0))), "fetch is NULL");
+    assert_eq!(text(raw.put(word.at(0), null, 8)), is_null("source"));
+    assert_eq!(text(raw.get(null, word.at(0), 8)), is_null("dest"));
+    assert_eq!(text(raw.iput(word.at(0), null, 2)), is_null("source"));
+    assert_eq!(text(raw.iget(null, word.at(0), 2)), is_null("dest"));
+    assert_eq!(text(raw.amo_nbi(null, word.at(0))), is_null("fetch"));
     for at in [null, word.at(0)] {
         raw.put(at, null, 0).unwrap();
         raw.get(null, at, 0).unwrap();

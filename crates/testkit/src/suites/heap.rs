@@ -101,7 +101,7 @@ pub fn nothing_disturbs_teams(pe: &Pe) {
     let handle = pe.split_strided(&world, 0, 1, pe.n as i32).unwrap().unwrap();
     let team = pe.team(handle).unwrap();
     // Half of the PEs call malloc(0) before the team meets, the others after: legal, since it is no barrier.
-    let early = pe.me % 2 == 0;
+    let early = pe.me.is_multiple_of(2);
     if early {
         pe.malloc(0).unwrap();
     }
@@ -136,7 +136,9 @@ pub fn exhaustion(pe: &Pe) {
         let error = pe.malloc(request).unwrap_err();
         assert_eq!(error.code(), 2);
         let text = error.to_string();
-        let begin = format!("the symmetric heap of {total} bytes has no room for {request} bytes: 0 bytes are in use");
+        let begin = format!(
+            "the symmetric heap of {total} bytes has no room for {request} bytes: 0 bytes are in use"
+        );
         assert!(text.starts_with(&begin) && text.contains("set DUSHMEM_SYMMETRIC_SIZE to "), "{text}");
     }
     assert!(matches!(pe.calloc(usize::MAX, 2), Err(Error::OutOfMemory { .. })), "the product overflows");
@@ -206,7 +208,12 @@ pub fn disagreements(pe: &Pe) {
     }
     let (first, last) = (pe.me == 0, pe.me + 1 == pe.n);
     let keep = pe.alloc::<u64>(10);
-    told(pe, "sizes", pe.malloc(if last { 100 } else { 101 }), &["malloc of 100 bytes", "malloc of 101 bytes"]);
+    told(
+        pe,
+        "sizes",
+        pe.malloc(if last { 100 } else { 101 }),
+        &["malloc of 100 bytes", "malloc of 101 bytes"],
+    );
     // Three sizes whose mean is the middle one.
     let size = 100 + 10 * (pe.me % 3);
     told(pe, "three sizes", pe.malloc(size), &["malloc of "]);

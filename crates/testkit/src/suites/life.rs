@@ -75,7 +75,8 @@ pub fn every_call_fails_after_finalize(boot: &Arc<dyn Bootstrap>, settings: &Set
     refused(pe.bcast(&team, word, word, 1, 0));
     refused(pe.gather(&team, word, word, 0));
     refused(pe.exchange(&team, word, word, 0));
-    let reducer = <u64 as dushmem_core::coll::reduce::ReduceNum>::reducer(dushmem_core::coll::reduce::ReduceOp::Sum);
+    let reducer =
+        <u64 as dushmem_core::coll::reduce::ReduceNum>::reducer(dushmem_core::coll::reduce::ReduceOp::Sum);
     refused(pe.reduce(&team, bytes, bytes, 1, &reducer.unwrap()));
     refused(pe.malloc(8));
     refused(pe.malloc(0));
@@ -166,12 +167,15 @@ pub fn unequal_settings(boot: &Arc<dyn Bootstrap>, settings: &Settings, options:
     };
     told("DUSHMEM_SYMMETRIC_SIZE", other(|s| s.heap_size += 1 << 20));
     told("DUSHMEM_TEAM_SLOTS", other(|s| s.team_slots += 1));
-    told("DUSHMEM_TRANSPORT", other(|s| {
-        s.transport = match s.transport {
-            TransportKind::Shm => TransportKind::Loopback,
-            TransportKind::Loopback => TransportKind::Shm,
-        }
-    }));
+    told(
+        "DUSHMEM_TRANSPORT",
+        other(|s| {
+            s.transport = match s.transport {
+                TransportKind::Shm => TransportKind::Loopback,
+                TransportKind::Loopback => TransportKind::Shm,
+            }
+        }),
+    );
     let pe = join(boot, settings, options);
     pe.meet();
     pe.finalize().unwrap();

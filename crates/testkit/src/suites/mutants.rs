@@ -133,6 +133,8 @@ fn quiet_before_third(pe: &Pe, round: u64, kept: bool, at: &Places) -> usize {
             pe.fence(pe.ctx()).unwrap();
         }
         pe.signal(at.flag.at(0), round, SignalOp::Set, third).unwrap();
+        // The barrier would complete the put.
+        pe.wait(at.flag.at(1), Cmp::Eq, round).unwrap();
     }
     if pe.me != third {
         return 0;
@@ -140,6 +142,7 @@ fn quiet_before_third(pe: &Pe, round: u64, kept: bool, at: &Places) -> usize {
     pe.wait(at.flag.at(0), Cmp::Eq, round).unwrap();
     let mut seen = [0; WORDS];
     pe.get(pe.ctx(), &mut seen, at.data.at(0), target).unwrap();
+    pe.signal(at.flag.at(1), round, SignalOp::Set, 0).unwrap();
     seen.into_iter().filter(|&word| word != round).count()
 }
 
@@ -166,7 +169,11 @@ fn quiet_before_get(pe: &Pe, round: u64, kept: bool, at: &Places) -> usize {
 
 fn quiet_not_fence(pe: &Pe, round: u64, kept: bool, at: &Places) -> usize {
     pe.put(pe.ctx(), at.data.at(0), &words(round), pe.right()).unwrap();
-    if kept { pe.quiet(pe.ctx()).unwrap() } else { pe.fence(pe.ctx()).unwrap() }
+    if kept {
+        pe.quiet(pe.ctx()).unwrap()
+    } else {
+        pe.fence(pe.ctx()).unwrap()
+    }
     usize::from(pe.g(pe.ctx(), at.data.at(WORDS - 1), pe.right()).unwrap() != round)
 }
 
@@ -209,7 +216,11 @@ fn quiet_after_amo(pe: &Pe, round: u64, kept: bool, at: &Places) -> usize {
 
 fn barrier_not_sync(pe: &Pe, round: u64, kept: bool, at: &Places) -> usize {
     pe.put(pe.ctx(), at.data.at(0), &words(round), pe.right()).unwrap();
-    if kept { pe.barrier_all().unwrap() } else { pe.sync_all().unwrap() }
+    if kept {
+        pe.barrier_all().unwrap()
+    } else {
+        pe.sync_all().unwrap()
+    }
     let old = old_words(at, round);
     // Nobody may begin the next round while others read.
     pe.sync_all().unwrap();

@@ -2,6 +2,10 @@
 //!
 //! Every wrapper passes memory that is valid by construction (slices, own symmetric objects) or an address
 //! that the engine has to refuse; that is what makes the `unsafe` calls in here sound.
+#![allow(
+    clippy::not_unsafe_ptr_arg_deref,
+    reason = "addresses are followed by the engine, which refuses those that are not symmetric"
+)]
 use dushmem_core::amo::{Amo, AmoOp};
 use dushmem_core::coll::reduce::Reducer;
 use dushmem_core::context::Context;
@@ -104,24 +108,33 @@ impl<T: Scalar> Sym<T> {
 
     /// Stores `value` to all own elements.
     pub fn fill(self, value: T) {
-        (0..self.len).for_each(|i| self.write(i, value));
+        self.store(0, &vec![value; self.len]);
     }
 
     /// Stores `values` to the own elements from `from` on.
     #[track_caller]
     pub fn store(self, from: usize, values: &[T]) {
-        values.iter().enumerate().for_each(|(i, &value)| self.write(from + i, value));
+        assert!(from + values.len() <= self.len);
+        // SAFETY: own elements, which nobody else accesses while the suite stores.
+        unsafe { self.at(from).cast::<u8>().copy_from(values.as_ptr().cast(), size_of_val(values)) };
     }
 
     /// The own elements.
     pub fn to_vec(self) -> Vec<T> {
-        (0..self.len).map(|i| self.read(i)).collect()
+        self.part(0, self.len)
     }
 
     /// The own elements from `from` on, `len` of them.
     #[track_caller]
     pub fn part(self, from: usize, len: usize) -> Vec<T> {
-        (from..from + len).map(|i| self.read(i)).collect()
+        assert!(from + len <= self.len);
+        let mut all = Vec::<T>::with_capacity(len);
+        // SAFETY: own elements, of which any bytes are values; the vector has room for them.
+        unsafe {
+            all.as_mut_ptr().cast::<u8>().copy_from(self.at(from).cast(), len * size_of::<T>());
+            all.set_len(len);
+        }
+        all
     }
 }
 
@@ -182,9 +195,7 @@ impl Pe {
     /// get.
     pub fn get<T: Scalar>(&self, ctx: &Context, dest: &mut [T], source: *const T, pe: usize) -> Result<()> {
         // SAFETY: the destination is a slice.
-        unsafe {
-            self.world.get(ctx, dest.as_mut_ptr().cast(), source.cast(), size_of_val(dest), pe as i32)
-        }
+        unsafe { self.world.get(ctx, dest.as_mut_ptr().cast(), source.cast(), size_of_val(dest), pe as i32) }
     }
 
     /// get_nbi; the caller leaves `dest` alone until a quiet.
@@ -223,7 +234,7 @@ impl Pe {
         nelems: usize,
         pe: usize,
     ) -> Result<()> {
-        assert!(sst < 1 || nelems == 0 || (nelems - 1) * sst as usize <= source.len() - 1);
+        assert!(sst < 1 || nelems == 0 || (nelems - 1) * (sst as usize) < source.len());
         let (elem, pe) = (size_of::<T>(), pe as i32);
         // SAFETY: the source was checked.
         unsafe {
@@ -242,7 +253,7 @@ impl Pe {
         nelems: usize,
         pe: usize,
     ) -> Result<()> {
-        assert!(dst < 1 || nelems == 0 || (nelems - 1) * dst as usize <= dest.len() - 1);
+        assert!(dst < 1 || nelems == 0 || (nelems - 1) * (dst as usize) < dest.len());
         let (elem, pe) = (size_of::<T>(), pe as i32);
         // SAFETY: the destination was checked.
         unsafe {
@@ -411,8 +422,9 @@ impl Pe {
         let mut found = vec![usize::MAX; set.len];
         let at = found.as_mut_ptr();
         // SAFETY: as for `wait_all`; `found` is as long as the set.
-        let count =
-            unsafe { self.world.wait_until_some(set.ivars, set.len, at, set.status(), set.cmp, set.values()) }?;
+        let count = unsafe {
+            self.world.wait_until_some(set.ivars, set.len, at, set.status(), set.cmp, set.values())
+        }?;
         found.truncate(count);
         Ok(found)
     }
@@ -482,7 +494,11 @@ impl<'a, T: WaitInt> Words<'a, T> {
 /// A sequence of bytes that depends on `seed`.
 pub fn bytes(seed: u64, len: usize) -> Vec<u8> {
     let mut random = Random(seed);
-    (0..len).map(|_| random.next() as u8).collect()
+    let mut bytes = vec![0; len];
+    for part in bytes.chunks_mut(8) {
+        part.copy_from_slice(&random.next().to_ne_bytes()[..part.len()]);
+    }
+    bytes
 }
 
 /// SplitMix64.

@@ -7,21 +7,12 @@ use dushmem_core::error::Error;
 use dushmem_core::team::{Team, handles};
 use std::sync::Arc;
 
-const OPS: [ReduceOp; 7] = [
-    ReduceOp::And,
-    ReduceOp::Or,
-    ReduceOp::Xor,
-    ReduceOp::Max,
-    ReduceOp::Min,
-    ReduceOp::Sum,
-    ReduceOp::Prod,
-];
+const OPS: [ReduceOp; 7] =
+    [ReduceOp::And, ReduceOp::Or, ReduceOp::Xor, ReduceOp::Max, ReduceOp::Min, ReduceOp::Sum, ReduceOp::Prod];
 
 /// Operands of the member of `rank`: the same on every PE that works them out.
 fn operands<T: Pod>(seed: u64, rank: usize, n: usize) -> Vec<T> {
-    let mut random = Random(seed << 8 | rank as u64);
-    let mut bytes = vec![0u8; n * size_of::<T>()];
-    bytes.iter_mut().for_each(|byte| *byte = random.next() as u8);
+    let bytes = super::pe::bytes(seed << 8 | rank as u64, n * size_of::<T>());
     bytes.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned).collect()
 }
 
@@ -101,7 +92,8 @@ pub fn floats(pe: &Pe) {
         let value = |bits: u64| f64::from_bits(bits & 0x800f_ffff_ffff_ffff | (1023 - 20 + bits % 40) << 52);
         (0..n).map(|_| value(random.next())).collect()
     };
-    let single = |seed: u64, rank: usize, n: usize| double(seed, rank, n).into_iter().map(|x| x as f32).collect();
+    let single =
+        |seed: u64, rank: usize, n: usize| double(seed, rank, n).into_iter().map(|x| x as f32).collect();
     for op in [ReduceOp::Sum, ReduceOp::Prod, ReduceOp::Max, ReduceOp::Min] {
         let by64 = |a: f64, b: f64| match op {
             ReduceOp::Sum => a + b,
@@ -116,8 +108,22 @@ pub fn floats(pe: &Pe) {
             _ => a.min(b),
         };
         for n in [1, 50, 400] {
-            compare::<f64>(pe, &world, room, &|rank| double(n as u64, rank, n), &f64::reducer(op).unwrap(), &by64);
-            compare::<f32>(pe, &world, room, &|rank| single(n as u64, rank, n), &f32::reducer(op).unwrap(), &by32);
+            compare::<f64>(
+                pe,
+                &world,
+                room,
+                &|rank| double(n as u64, rank, n),
+                &f64::reducer(op).unwrap(),
+                &by64,
+            );
+            compare::<f32>(
+                pe,
+                &world,
+                room,
+                &|rank| single(n as u64, rank, n),
+                &f32::reducer(op).unwrap(),
+                &by32,
+            );
         }
     }
     let add = |a: [f64; 2], b: [f64; 2]| [a[0] + b[0], a[1] + b[1]];
@@ -162,7 +168,8 @@ pub fn nan_and_negative_zero(pe: &Pe) {
                 source.store(0, bytemuck::cast_slice(&mine));
                 pe.team_sync(&world).unwrap();
                 pe.reduce(&world, dest, source, n, &f64::reducer(op).unwrap()).unwrap();
-                let result: Vec<f64> = dest.to_vec().chunks_exact(8).map(bytemuck::pod_read_unaligned).collect();
+                let result: Vec<f64> =
+                    dest.to_vec().chunks_exact(8).map(bytemuck::pod_read_unaligned).collect();
                 for (i, seen) in result.into_iter().enumerate() {
                     let negative = match (i % 3, op) {
                         (0, _) => {
@@ -252,7 +259,8 @@ pub fn mismatches(pe: &Pe) {
     let world = pe.team(handles::WORLD).unwrap();
     let (dest, source) = room(pe, 40_000);
     let last = pe.me + 1 == pe.n;
-    let reducer = |op, wide: bool| if wide { u64::reducer(op) } else { i64::reducer(op) }.expect("an integer");
+    let reducer =
+        |op, wide: bool| if wide { u64::reducer(op) } else { i64::reducer(op) }.expect("an integer");
     for n in [4usize, 3000] {
         let op = if last { ReduceOp::Sum } else { ReduceOp::Max };
         let other_op = pe.reduce(&world, dest, source, n, &reducer(op, true));
@@ -289,4 +297,3 @@ pub fn custom(pe: &Pe) {
     }
     release(pe, room);
 }
-

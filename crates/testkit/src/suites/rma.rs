@@ -4,9 +4,8 @@ use dushmem_core::rma::Scalar;
 use std::fmt::Debug;
 
 /// Sizes from a page up, around powers of two, to 1 MiB.
-const LARGE: [usize; 14] = [
-    511, 512, 513, 1023, 1025, 1951, 1952, 1953, 4095, 4097, 65_535, 65_537, (1 << 20) - 1, 1 << 20,
-];
+const LARGE: [usize; 14] =
+    [511, 512, 513, 1023, 1025, 1951, 1952, 1953, 4095, 4097, 65_535, 65_537, (1 << 20) - 1, 1 << 20];
 
 /// Every size from 0 to 300, each at an address that is not aligned: the bytes, and nothing beside them.
 pub fn every_small_size(pe: &Pe) {
@@ -100,7 +99,9 @@ fn strided<T: Scalar + PartialEq + Debug + From<u8>>(pe: &Pe) {
     let area = pe.alloc::<T>(LEN);
     let source: Vec<T> = (0..LEN).map(|i| T::from((1 + i + pe.me * 61) as u8)).collect();
     let theirs: Vec<T> = (0..LEN).map(|i| T::from((1 + i + pe.left() * 61) as u8)).collect();
-    for (dst, sst, nelems) in [(1, 1, 60), (2, 1, 30), (1, 3, 20), (7, 5, 8), (59, 59, 2), (3, 2, 0), (9, 9, 1)] {
+    for (dst, sst, nelems) in
+        [(1, 1, 60), (2, 1, 30), (1, 3, 20), (7, 5, 8), (59, 59, 2), (3, 2, 0), (9, 9, 1)]
+    {
         area.fill(T::from(0));
         pe.meet();
         pe.iput(area.at(0), &source, (dst, sst), nelems, pe.right()).unwrap();
@@ -133,7 +134,8 @@ pub fn bad_strides(pe: &Pe) {
     let area = pe.alloc::<u32>(8);
     let source = [7u32; 8];
     let mut dest = [0u32; 8];
-    for (dst, sst, named) in [(0, 1, "dst = 0"), (1, 0, "sst = 0"), (-1, 1, "dst = -1"), (1, -3, "sst = -3")] {
+    for (dst, sst, named) in [(0, 1, "dst = 0"), (1, 0, "sst = 0"), (-1, 1, "dst = -1"), (1, -3, "sst = -3")]
+    {
         for error in [
             pe.iput(area.at(0), &source, (dst, sst), 2, pe.me).unwrap_err(),
             pe.iget(&mut dest, area.at(0), (dst, sst), 2, pe.me).unwrap_err(),

@@ -30,9 +30,11 @@ where
     for (i, &(start, ..)) in cases.iter().enumerate() {
         words.write(i, start);
     }
+    for (i, &(_, cmp, value, _)) in cases.iter().enumerate() {
+        assert!(!pe.is(words.at(i), cmp, value).unwrap(), "test before: {cmp:?}");
+    }
     pe.meet();
     for (i, &(_, cmp, value, update)) in cases.iter().enumerate() {
-        assert!(!pe.is(words.at(i), cmp, value).unwrap(), "test before: {cmp:?}");
         pe.p(pe.ctx(), words.at(i), update, pe.right()).unwrap();
         let seen = pe.wait(words.at(i), cmp, value).unwrap();
         assert!(seen == update, "{cmp:?} saw {seen:?}");
@@ -111,16 +113,17 @@ pub fn sets(pe: &Pe) {
     let some_each = Words { status: Some(&status), ..each };
     for set in [plain, each, some_each] {
         words.fill(0);
-        pe.meet();
         assert!(!pe.test_all(&set).unwrap());
         assert_eq!(pe.test_any(&set).unwrap(), usize::MAX);
         assert_eq!(pe.test_some(&set).unwrap(), []);
+        pe.meet();
         // One word, in the middle.
         pe.p(pe.ctx(), words.at(4), 14, pe.right()).unwrap();
         assert_eq!(pe.wait_any(&set).unwrap(), 4);
         assert_eq!(pe.wait_some(&set).unwrap(), [4]);
         assert_eq!(pe.test_any(&set).unwrap(), 4);
         assert!(!pe.test_all(&set).unwrap());
+        pe.meet();
         // All others: some sets may see them one by one.
         for (i, &target) in targets.iter().enumerate().filter(|(i, _)| *i != 4) {
             pe.p(pe.ctx(), words.at(i), target, pe.right()).unwrap();
@@ -187,10 +190,16 @@ pub fn refusals(pe: &Pe) {
     let words = pe.alloc::<u64>(4);
     let local = 0u64;
     let text = |result: dushmem_core::error::Result<u64>| result.unwrap_err().to_string();
-    assert_eq!(text(pe.wait(std::ptr::null::<u64>(), Cmp::Eq, 0)), "ivar is NULL");
+    assert_eq!(
+        text(pe.wait(std::ptr::null::<u64>(), Cmp::Eq, 0)),
+        "ivar is NULL; NULL is allowed for operations of length 0 only"
+    );
     let odd = words.at(0).cast::<u8>().wrapping_add(4).cast::<u64>();
     let seen = text(pe.wait(odd, Cmp::Eq, 0));
-    assert_eq!(seen, format!("ivar = {:#x}: not aligned to 8 bytes, which this operation needs", odd as usize));
+    assert_eq!(
+        seen,
+        format!("ivar = {:#x}: not aligned to 8 bytes, which this operation needs", odd as usize)
+    );
     let seen = text(pe.wait(&raw const local, Cmp::Eq, 0));
     assert!(seen.starts_with("ivar = 0x") && seen.contains("not in symmetric memory"), "{seen}");
     assert!(pe.is(&raw const local, Cmp::Eq, 0).is_err());

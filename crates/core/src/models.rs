@@ -1,0 +1,114 @@
+//! The waiting protocols in every interleaving that loom finds. A wake-up that gets lost is a deadlock here:
+//! sleeping has no time limit in these models. (Taking the second look after arming out of
+//! [`Doorbell::sleep`] gives such a deadlock; loom then ends the process, so no test expects it.)
+//!
+//! `RUSTFLAGS="--cfg loom" cargo test -p dushmem-core --lib --release models`
+use crate::atomics::{AtomicU32, Ordering};
+use crate::job::WaitRecord;
+use crate::sync::{Agreement, SyncLine};
+use crate::wait::{Doorbell, SpinPolicy};
+use loom::sync::Arc;
+use std::time::Duration;
+
+fn check(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(preemptions);
+    builder.check(model);
+}
+
+struct Team {
+    line: SyncLine,
+    policy: SpinPolicy,
+    /// What each member wrote before it arrived.
+    data: Vec<AtomicU32>,
+}
+
+/// `members` synchronise `epochs` times; in epoch `odd` the last member passes another tag.
+fn synchronise(members: u32, epochs: u32, odd: u32) {
+    let data = (0..members).map(|_| AtomicU32::new(0)).collect();
+    let policy = SpinPolicy::new(members as usize, 1);
+    let team = Arc::new(Team { line: SyncLine::new(), policy, data });
+    let member = move |me: u32, team: &Team| {
+        for epoch in 1..=epochs {
+            team.data[me as usize].store(epoch, Ordering::Relaxed);
+            let tag = if epoch == odd && me + 1 == members { 8 } else { 7 };
+            team.line.arrive(members, epoch, tag);
+            let agreed = team.line.wait(epoch, &team.policy, None, WaitRecord::default);
+            assert_eq!(agreed, if epoch == odd { Agreement::Differ } else { Agreement::Same });
+            for word in &team.data {
+                let seen = word.load(Ordering::Relaxed);
+                assert!(seen == epoch || seen == epoch + 1, "epoch {epoch}: {seen}");
+            }
+        }
+    };
+    let others: Vec<_> = (1..members)
+        .map(|me| {
+            let team = Arc::clone(&team);
+            loom::thread::spawn(move || member(me, &team))
+        })
+        .collect();
+    member(0, &team);
+    others.into_iter().for_each(|other| other.join().unwrap());
+    assert_eq!(team.line.released_epoch(), epochs);
+}
+
+#[test]
+fn two_members_three_epochs() {
+    check(3, || synchronise(2, 3, 2));
+}
+
+#[test]
+fn three_members_two_epochs() {
+    check(2, || synchronise(3, 2, 1));
+}
+
+struct Words {
+    bell: Doorbell,
+    words: [AtomicU32; 2],
+}
+
+fn sleeper(shared: &Words, word: usize) {
+    let ready = || shared.words[word].load(Ordering::Acquire) == 1;
+    while !ready() {
+        shared.bell.sleep(Duration::ZERO, ready);
+    }
+}
+
+fn writer(shared: &Words, word: usize) {
+    // As a put does: no barrier between the store and the look at the bell, but what `ring` contains.
+    shared.words[word].store(1, Ordering::Release);
+    shared.bell.ring();
+}
+
+fn ring(writers: usize, sleepers: usize, preemptions: usize) {
+    check(preemptions, move || {
+        let words = [AtomicU32::new(0), AtomicU32::new(0)];
+        let shared = Arc::new(Words { bell: Doorbell::new(), words });
+        let writing = (1..writers).map(|word| (true, word));
+        let sleeping = (0..sleepers).map(|i| (false, i % writers));
+        let threads: Vec<_> = writing
+            .chain(sleeping)
+            .map(|(writes, word)| {
+                let shared = Arc::clone(&shared);
+                loom::thread::spawn(move || if writes { writer(&shared, word) } else { sleeper(&shared, word) })
+            })
+            .collect();
+        writer(&shared, 0);
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+    });
+}
+
+#[test]
+fn one_writer_one_sleeper() {
+    ring(1, 1, 4);
+}
+
+#[test]
+fn one_writer_two_sleepers() {
+    ring(1, 2, 3);
+}
+
+#[test]
+fn two_writers_one_sleeper_each() {
+    ring(2, 2, 2);
+}
