@@ -37,6 +37,7 @@ fn main() {
         blocks_are_read()?;
         output_is_compared()
     })];
+    trials.push(Trial::test("links_lead_somewhere", || Ok(links()?)));
     trials.extend(pages.into_iter().map(|page| {
         let name = page.file_stem().expect("a name").to_string_lossy().into_owned();
         Trial::test(name, move || Ok(Page::new(&page)?.run()?))
@@ -277,6 +278,33 @@ fn matches(pattern: &str, line: &str) -> bool {
         }
     }
     rest.ends_with(last)
+}
+
+/// Links to files, from every page of the repository.
+fn links() -> Result<(), String> {
+    let mut pages: Vec<PathBuf> = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+        .map(|name| root().join(name))
+        .into();
+    for folder in ["docs", "docs/guide", "docs/design"] {
+        let entries = fs::read_dir(root().join(folder)).map_err(|error| format!("{folder}: {error}"))?;
+        let paths = entries.flatten().map(|entry| entry.path());
+        pages.extend(paths.filter(|path| path.extension().is_some_and(|extension| extension == "md")));
+    }
+    let (mut seen, mut dead) = (0, Vec::new());
+    for page in pages {
+        let text = fs::read_to_string(&page).map_err(|error| format!("{}: {error}", page.display()))?;
+        for target in text.split("](").skip(1).filter_map(|rest| rest.split([')', '#', ' ']).next()) {
+            let path = page.parent().expect("a folder").join(target);
+            seen += 1;
+            if !target.contains("://") && !path.exists() {
+                dead.push(format!("{}: {target}", page.display()));
+            }
+        }
+    }
+    if seen < 20 {
+        return Err(format!("only {seen} links seen"));
+    }
+    if dead.is_empty() { Ok(()) } else { Err(format!("links to nothing: {}", dead.join(", "))) }
 }
 
 fn blocks_are_read() -> Result<(), Failed> {
