@@ -153,7 +153,13 @@ impl Page {
         }
         let written =
             fs::create_dir_all(path.parent().expect("a folder")).and_then(|()| fs::write(&path, text));
-        written.map_err(|error| format!("{name}: {error}"))
+        written.map_err(|error| format!("{name}: {error}"))?;
+        if name.ends_with("Cargo.toml") {
+            // The versions that the workspace has been built with are there without a network.
+            let lock = fs::copy(root().join("Cargo.lock"), path.with_file_name("Cargo.lock"));
+            lock.map_err(|error| format!("Cargo.lock: {error}"))?;
+        }
+        Ok(())
     }
 
     fn shell(&mut self, block: &Block) -> Result<(), String> {
@@ -293,7 +299,9 @@ fn links() -> Result<(), String> {
     let (mut seen, mut dead) = (0, Vec::new());
     for page in pages {
         let text = fs::read_to_string(&page).map_err(|error| format!("{}: {error}", page.display()))?;
-        for target in text.split("](").skip(1).filter_map(|rest| rest.split([')', '#', ' ']).next()) {
+        // Every other part stands in a block.
+        let prose: String = text.split("```").step_by(2).collect();
+        for target in prose.split("](").skip(1).filter_map(|rest| rest.split([')', '#', ' ']).next()) {
             let path = page.parent().expect("a folder").join(target);
             seen += 1;
             if !target.contains("://") && !path.exists() {
