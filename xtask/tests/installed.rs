@@ -87,7 +87,7 @@ fn a_kernel_source_needs_no_other_include() {
 
 #[test]
 fn launches_of_every_kind_meet_the_real_headers() {
-    let (prefix, folder) = (prefix(), Folder::new("launches"));
+    let (prefix, folder) = (prefix(), Folder::new("installed", "launches"));
     let program = folder.0.join("launches");
     for (compiler, standard) in [("g++", "c++17"), ("g++", "gnu++20"), ("clang++", "c++17")] {
         if !installed(compiler) {
