@@ -81,7 +81,7 @@ impl Program {
     pub fn build(name: &str, source: &str) -> Result<Program, ToolError> {
         let tools = Tools::find()?;
         let folder = env::temp_dir().join(format!("dushbench-{}", std::process::id()));
-        fs::create_dir_all(&folder).map_err(|why| ToolError::File { path: folder.clone(), why })?;
+        fs::create_dir(&folder).map_err(|why| ToolError::File { path: folder.clone(), why })?;
         let (file, binary) = (folder.join(name).with_extension("c"), folder.join(name));
         let program = Program { tools, folder, binary };
         fs::write(&file, source).map_err(|why| ToolError::File { path: file.clone(), why })?;

@@ -51,7 +51,7 @@ mod tests {
     #[test]
     fn knows_static_variables_from_others() {
         let local = [0u8; 4];
-        let heap = vec![0u8; 4];
+        let heap = Box::new([0u8; 4]);
         assert!(in_loaded_object(VARIABLE.as_ptr() as usize, VARIABLE.len()));
         assert!(!in_loaded_object(local.as_ptr() as usize, 4));
         assert!(!in_loaded_object(heap.as_ptr() as usize, 4));

@@ -80,10 +80,10 @@ proptest! {
     fn any_bytes_are_split_without_a_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
         let source = Source::new(&bytes);
         source.includes();
-        if let Ok(edits) = source.edits() {
-            if edits.is_empty() {
-                prop_assert_eq!(apply(&bytes, edits), bytes);
-            }
+        if let Ok(edits) = source.edits()
+            && edits.is_empty()
+        {
+            prop_assert_eq!(apply(&bytes, edits), bytes);
         }
     }
 
