@@ -107,14 +107,34 @@ pub fn area(len: usize) -> usize {
     len.next_multiple_of(page())
 }
 
+impl Shared {
+    /// True if this library's own state lies in what is shared: it is part of the executable.
+    fn holds_the_library(&self) -> bool {
+        let own = &raw const SHARED as usize;
+        self.segments.iter().any(|s| (s.start..s.start + s.len).contains(&own))
+    }
+}
+
 extern "C" fn before_fork() {
     if let Some(shared) = SHARED.get().filter(|s| !s.owner.is_forked_child()) {
         let taken = image::snapshot(&shared.segments, shared.memory.as_fd(), shared.offset);
+        if shared.holds_the_library() {
+            // Parent and child would get at the note of the snapshot, and libc's at its own state, in the
+            // same memory: the fork itself runs on the private copy, and the parent changes back.
+            // SAFETY: the snapshot was taken just now; `after_fork_parent` shares again.
+            unsafe { image::restore(&shared.segments, shared.memory.as_fd(), shared.offset, &taken) };
+            return;
+        }
         *SNAPSHOT.lock().unwrap_or_else(PoisonError::into_inner) = Some(taken);
     }
 }
 
 extern "C" fn after_fork_parent() {
+    if let Some(shared) = SHARED.get().filter(|s| !s.owner.is_forked_child() && s.holds_the_library()) {
+        // SAFETY: these are the arguments of the snapshot that `before_fork` took.
+        unsafe { image::share_again(&shared.segments, shared.memory.as_fd(), shared.offset) };
+        return;
+    }
     let taken = SNAPSHOT.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let (Some(shared), Some(taken)) = (SHARED.get(), taken) {
         image::discard(&shared.segments, &taken);

@@ -274,6 +274,22 @@ pub fn snapshot(segments: &[Segment], fd: BorrowedFd<'_>, offset: u64) -> Snapsh
     Snapshot::Copied { base: base as usize }
 }
 
+/// Maps `fd` over the segments again, after [`restore`]. What was written to the segments in between is gone.
+///
+/// # Safety
+/// With the arguments of [`snapshot`].
+pub unsafe fn share_again(segments: &[Segment], fd: BorrowedFd<'_>, offset: u64) {
+    let mut at = offset;
+    for segment in segments {
+        let exec = if segment.exec { libc::PROT_EXEC } else { 0 };
+        let prot = libc::PROT_READ | libc::PROT_WRITE | exec;
+        let flags = libc::MAP_SHARED | libc::MAP_FIXED;
+        // SAFETY: the segments are this process's globals, and the memory holds their contents.
+        unsafe { libc::syscall(libc::SYS_mmap, segment.start, segment.len, prot, flags, fd.as_raw_fd(), at) };
+        at += segment.len as u64;
+    }
+}
+
 /// In the parent: gives the snapshot back.
 pub fn discard(segments: &[Segment], snapshot: &Snapshot) {
     if let Snapshot::Copied { base } = snapshot {
@@ -283,11 +299,11 @@ pub fn discard(segments: &[Segment], snapshot: &Snapshot) {
     }
 }
 
-/// In the child: replaces the shared segments by the snapshot, so that parent and child no longer write
+/// Replaces the shared segments by the snapshot. In a forked child: so that parent and child no longer write
 /// to each other's globals.
 ///
 /// # Safety
-/// Only in a freshly forked child, with the arguments of [`snapshot`].
+/// Only in a freshly forked child, or around a fork until [`share_again`]; with the arguments of [`snapshot`].
 pub unsafe fn restore(segments: &[Segment], fd: BorrowedFd<'_>, offset: u64, snapshot: &Snapshot) {
     let mut done = 0;
     for segment in segments {

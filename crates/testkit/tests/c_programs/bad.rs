@@ -1,0 +1,300 @@
+//! Wrong uses: each ends the whole job with one line that names the call, the argument, its value and the
+//! remedy, or returns a failure; nothing hangs.
+use crate::build::Program;
+use crate::programs::FAMILIES;
+use crate::trial;
+use dushmem_testkit::job::{Job, Outcome};
+use libtest_mimic::Trial;
+
+/// Number of PEs; the last one does wrong.
+const PES: usize = 3;
+
+/// A wrong use that ends the job: case, exit code, parts of the one line. `{f}` stands for the family.
+type Ends = (&'static str, i32, &'static [&'static str]);
+
+const NO_PE: &str = "there is no such PE; this job has PEs 0 to 2";
+const OUTSIDE: &str =
+    "not in symmetric memory; pass the address of this PE's own copy of an object from malloc";
+const NULL: &str = "is NULL; NULL is allowed for operations of length 0 only";
+const FEW: &str = "every member must make the same calls in the same order";
+
+const ENDS: &[Ends] = &[
+    ("before_init", 101, &["PE ", "{f}_long_p: not initialised: call {f}_init first"]),
+    ("query_before_init", 101, &["{f}_my_pe: not initialised: call {f}_init first"]),
+    ("malloc_before_init", 101, &["{f}_malloc: not initialised: call {f}_init first"]),
+    ("finalize_before_init", 101, &["{f}_finalize: not initialised: call {f}_init first"]),
+    ("after_finalize", 101, &["{f}_long_p: not initialised: call {f}_init first"]),
+    ("twice_finalized", 101, &["{f}_finalize: not initialised: call {f}_init first"]),
+    ("pe_p", 1, &["PE 2 ", "{f}_long_p: pe = 3: ", NO_PE]),
+    ("pe_negative", 1, &["{f}_long_p: pe = -1: ", NO_PE]),
+    ("pe_put", 1, &["{f}_int_put: pe = 8: ", NO_PE]),
+    ("pe_get", 1, &["{f}_double_get: pe = 3: ", NO_PE]),
+    ("pe_g", 1, &["{f}_long_g: pe = 1000000: ", NO_PE]),
+    ("pe_putmem", 1, &["{f}_putmem: pe = 3: ", NO_PE]),
+    ("pe_nbi", 1, &["{f}_getmem_nbi: pe = 3: ", NO_PE]),
+    ("pe_iput", 1, &["{f}_long_iput: pe = 3: ", NO_PE]),
+    ("pe_atomic", 1, &["{f}_long_atomic_fetch_add: pe = 3: ", NO_PE]),
+    ("pe_atomic_set", 1, &["{f}_double_atomic_set: pe = 3: ", NO_PE]),
+    ("pe_signal", 1, &["{f}_long_put_signal: pe = 3: ", NO_PE]),
+    ("stack", 4, &["{f}_long_p: dest = 0x", "(8 bytes)", OUTSIDE]),
+    ("malloced", 4, &["{f}_long_put: dest = 0x", OUTSIDE]),
+    ("get_source", 4, &["{f}_long_get: source = 0x", OUTSIDE]),
+    ("atomic_stack", 4, &["{f}_long_atomic_inc: dest = 0x", OUTSIDE]),
+    ("signal_stack", 4, &["{f}_long_put_signal: sig_addr = 0x", OUTSIDE]),
+    ("end_of_heap 1073741824", 4, &["{f}_putmem: dest = 0x", "(128 bytes)", OUTSIDE, "ends outside"]),
+    ("heap_overrun 1", 4, &["{f}_putmem: dest = 0x", "(1125899906842624 bytes)", "ends outside"]),
+    ("length_wraps 3", 4, &["{f}_long_put: dest = 0x", "ends outside"]),
+    ("null_dest", 1, &["{f}_long_put: dest ", NULL]),
+    ("null_source", 1, &["{f}_long_put: source ", NULL]),
+    ("null_get", 1, &["{f}_long_get: dest ", NULL]),
+    ("null_p", 1, &["{f}_long_p: dest ", NULL]),
+    ("null_atomic", 1, &["{f}_long_atomic_inc: dest ", NULL]),
+    ("null_wait", 1, &["{f}_long_wait_until: ivar ", NULL]),
+    ("misaligned", 1, &["{f}_long_atomic_inc: dest = 0x", "not aligned to 8 bytes"]),
+    ("misaligned_signal", 1, &["{f}_long_put_signal: sig_addr = 0x", "not aligned to 8 bytes"]),
+    ("signal_op", 1, &["{f}_long_put_signal: sig_op = 77", "SIGNAL_SET and SIGNAL_ADD"]),
+    ("compare", 1, &["{f}_long_wait_until: cmp = 17", "CMP_EQ to CMP_GE"]),
+    ("stride_zero", 1, &["{f}_long_iput: dst = 0", "at least 1"]),
+    ("stride_negative", 1, &["{f}_long_iget: sst = -1", "at least 1"]),
+    ("free_twice", 1, &["{f}_free: ptr = 0x", "may have been freed before"]),
+    ("free_inside", 1, &["{f}_free: ptr = 0x", "the address of its beginning"]),
+    ("free_malloced", 1, &["{f}_free: ptr = 0x", "not in the symmetric heap"]),
+    ("team_world_destroy", 1, &["{f}_team_destroy: team = 0: a predefined team"]),
+    ("exits_early", 3, &["dushrun: PE 2 ", "exited with code 3 before finalize"]),
+    ("leaves_without_finalize", 1, &["dushrun: PE 2 ", "left without finalize", "waits in barrier_all"]),
+    ("aborts", 134, &["dushrun: PE 2 ", "was ended by SIGABRT"]),
+    ("crashes", 139, &["dushrun: PE 2 ", "was ended by SIGSEGV"]),
+];
+
+/// For families that have what is used wrongly.
+const ENDS_SOMETIMES: &[(&str, Ends)] = &[
+    ("SHMEM DUSHMEM", ("lock_stack", 4, &["{f}_set_lock: lock = 0x", OUTSIDE])),
+    ("SHMEM DUSHMEM", ("clear_free_lock", 1, &["{f}_clear_lock: lock = 0x", "does not hold the lock"])),
+    ("SHMEM DUSHMEM", ("ctx_invalid", 1, &["{f}_ctx_long_p: ctx: not a context"])),
+    ("SHMEM DUSHMEM", ("ctx_junk", 1, &["{f}_ctx_quiet: ctx: not a context"])),
+    ("NVSHMEM DUSHMEM", ("global", 4, &["{f}_long_p: dest = 0x", "DUSHMEM_STATIC=1 makes them so"])),
+];
+
+/// Calls with a status: case, status, number of lines, parts of each.
+const RETURNS: &[(&str, i32, usize, &[&str])] = &[
+    ("team_unknown", 1, PES, &["{f}_long_sum_reduce: team = 4711: not a team, or one that was destroyed"]),
+    ("team_invalid", 1, PES, &["{f}_long_broadcast: team = -1: the invalid team"]),
+    ("team_stale", 1, PES, &["{f}_team_sync: team = ", "not a team, or one that was destroyed"]),
+    ("team_range", 1, PES, &["{f}_team_split_strided: start = 0", "leave the parent's PEs"]),
+    ("root", 1, PES, &["{f}_long_broadcast: pe = 3", "PE_root", "PEs 0 to 2"]),
+    ("roots_differ", 4, 1, &["{f}_long_broadcast: PEs disagree"]),
+    ("lengths_differ", 4, 1, &["{f}_long_fcollect: PEs disagree: ", "8 bytes", "16 bytes", FEW]),
+    ("calls_differ", 4, 1, &["PEs disagree: ", "reduce of 8 bytes", "broadcast of 8 bytes", FEW]),
+    ("collective_null", 1, PES, &["{f}_long_sum_reduce: dest ", NULL]),
+    ("collective_stack", 4, PES, &["{f}_long_fcollect: dest = 0x", OUTSIDE]),
+];
+
+fn job(family: &str, case: &str) -> Job {
+    Job::new(PES, Program::new("bad").family(family).build()).words(case)
+}
+
+fn with_family(words: &[&str], family: &str) -> Vec<String> {
+    words.iter().map(|word| word.replace("{f}", &family.to_lowercase())).collect()
+}
+
+#[track_caller]
+fn ended(outcome: Outcome, family: &str, (_, code, words): Ends) {
+    let words = with_family(words, family);
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    assert!(!outcome.stdout.contains("came through"), "{outcome:#?}");
+    outcome.failure(code, &words);
+}
+
+/// Fails unless the program succeeded and there are `lines` lines on standard error, each with all words.
+#[track_caller]
+fn warned(outcome: &Outcome, lines: usize, words: &[&str]) {
+    let told: Vec<&str> = outcome.stderr.lines().collect();
+    assert!(outcome.code == 0 && told.len() == lines, "expected {lines} lines: {outcome:#?}");
+    assert!(told.iter().all(|line| words.iter().all(|word| line.contains(word))), "{words:?}: {outcome:#?}");
+}
+
+/// Adds the tests.
+pub fn add(trials: &mut Vec<Trial>) {
+    let always = ENDS.iter().map(|case| ("SHMEM NVSHMEM DUSHMEM", *case));
+    for (families, case) in always.chain(ENDS_SOMETIMES.iter().copied()) {
+        let name = case.0.split(' ').next().unwrap_or_default();
+        trials.push(trial(format!("bad::{name}"), move || {
+            for family in families.split(' ') {
+                for transport in ["shm", "loopback"] {
+                    ended(job(family, case.0).env("DUSHMEM_TRANSPORT", transport).run(), family, case);
+                }
+            }
+        }));
+    }
+    for &(name, status, lines, words) in RETURNS {
+        trials.push(trial(format!("bad::{name}"), move || {
+            for family in FAMILIES {
+                for transport in ["shm", "loopback"] {
+                    let outcome = job(family, name).env("DUSHMEM_TRANSPORT", transport).run();
+                    let words = with_family(words, family);
+                    warned(&outcome, lines, &words.iter().map(String::as_str).collect::<Vec<_>>());
+                    let all: Vec<String> = (0..PES).map(|pe| format!("PE {pe}: status {status}")).collect();
+                    assert_eq!(outcome.sorted_lines(), all);
+                }
+            }
+        }));
+    }
+    add_allocations(trials);
+    add_sizes(trials);
+    add_surroundings(trials);
+}
+
+fn add_allocations(trials: &mut Vec<Trial>) {
+    for (name, words) in [
+        ("malloc_sizes", ["{f}_malloc: PEs disagree: ", "64 bytes", "128 bytes", FEW]),
+        ("calloc_sizes", ["{f}_calloc: PEs disagree: ", "32 bytes", "24 bytes", FEW]),
+    ] {
+        trials.push(trial(format!("bad::{name}"), move || {
+            for family in FAMILIES {
+                // NULL everywhere, and the program goes on.
+                let words = with_family(&words, family);
+                warned(&job(family, name).run(), 1, &words.iter().map(String::as_str).collect::<Vec<_>>());
+            }
+        }));
+    }
+    for (name, words) in [
+        ("malloc_zero", ["malloc with size 0", "64 bytes", "PEs disagree"]),
+        ("malloc_against_free", ["malloc of 64 bytes", "free", "PEs disagree"]),
+        ("malloc_against_barrier", ["malloc of 64 bytes", "barrier_all", "PEs disagree"]),
+    ] {
+        trials.push(trial(format!("bad::{name}"), move || {
+            for family in FAMILIES {
+                let outcome = job(family, name).run();
+                // The call without a status ends the job; the one with a status says the same before.
+                let lines: Vec<&str> = outcome.stderr.lines().collect();
+                assert!(outcome.code == 4 && (1..=2).contains(&lines.len()), "{outcome:#?}");
+                let complete = |line: &&str| words.iter().all(|word| line.contains(word));
+                assert!(lines.iter().all(complete), "{outcome:#?}");
+            }
+        }));
+    }
+    trials.push(trial("bad::exhausted".into(), || {
+        for family in FAMILIES {
+            let outcome = job(family, "exhausted").env("DUSHMEM_SYMMETRIC_SIZE", "8M").run();
+            let words = [
+                "malloc: the symmetric heap of 8388608 bytes has no room for 3221225472 bytes",
+                "set DUSHMEM_SYMMETRIC_SIZE to ",
+            ];
+            warned(&outcome, 1, &words);
+            assert_eq!(outcome.sorted_lines(), ["PE 0: NULL", "PE 1: NULL", "PE 2: NULL"]);
+        }
+    }));
+    trials.push(trial("bad::exhausted_again_and_again".into(), || {
+        let program = Program::new("reinit").build();
+        let outcome = Job::new(PES, program).env("CHECK_EXHAUSTION", "1").run();
+        warned(&outcome, 5, &["shmem_malloc: the symmetric heap of ", "has no room"]);
+    }));
+    trials.push(trial("bad::alignment".into(), || {
+        warned(&job("SHMEM", "alignment").run(), 1, &["shmem_align: alignment = 3: not a power of two"]);
+    }));
+    trials.push(trial("bad::pe_ptr".into(), || {
+        warned(&job("SHMEM", "pe_ptr").run(), 1, &["shmem_ptr: pe = 3: ", NO_PE]);
+    }));
+    for name in ["peer_mapping", "peer_mapping_wait"] {
+        trials.push(trial(format!("bad::{name}"), move || {
+            let words: &[&str] =
+                &["= 0x", OUTSIDE, "another PE's memory, as ptr shows it: pass the own address instead"];
+            ended(job("SHMEM", name).run(), "SHMEM", (name, 4, words));
+        }));
+    }
+}
+
+fn add_sizes(trials: &mut Vec<Trial>) {
+    trials.push(trial("bad::size".into(), || {
+        const WRONG: [(&str, &str); 8] = [
+            ("abc", "not a size"),
+            ("-1", "not a size"),
+            ("1.5.2", "not a size"),
+            ("", "not a size"),
+            ("M", "not a size"),
+            ("99999T", "larger than the address space"),
+            ("99999999999999999999999", "larger than the address space"),
+            ("40T", "do not fit into the address space"),
+        ];
+        for (value, why) in WRONG {
+            for (family, variable) in [
+                ("SHMEM", "SHMEM_SYMMETRIC_SIZE"),
+                ("SHMEM", "SMA_SYMMETRIC_SIZE"),
+                ("NVSHMEM", "NVSHMEM_SYMMETRIC_SIZE"),
+                ("DUSHMEM", "DUSHMEM_SYMMETRIC_SIZE"),
+            ] {
+                let outcome = job(family, "size").env(variable, value).run();
+                let call = format!("{}_init: ", family.to_lowercase());
+                outcome.failure(1, &[&call, "_SYMMETRIC_SIZE=", why]);
+            }
+        }
+        // init_thread has a status: the program decides, and the reason is out before.
+        let outcome = job("SHMEM", "init_thread_status").env("SHMEM_SYMMETRIC_SIZE", "abc").run();
+        assert!(outcome.code == 1 && outcome.stdout.contains("status 1 provided -7"), "{outcome:#?}");
+        assert!(
+            outcome.stderr.contains("shmem_init_thread: SHMEM_SYMMETRIC_SIZE=abc: not a size"),
+            "{outcome:#?}"
+        );
+    }));
+    trials.push(trial("bad::size_that_is_odd_but_legal".into(), || {
+        let outcome = job("SHMEM", "size").env("SHMEM_SYMMETRIC_SIZE", "20kk").run();
+        warned(&outcome, 1, &["SHMEM_SYMMETRIC_SIZE=20kk: read as 20480 bytes", "ignored"]);
+        for value in ["64k", " 1M ", ".5g", "3.1M", "1T", "100000"] {
+            job("SHMEM", "size").env("SHMEM_SYMMETRIC_SIZE", value).run().success();
+        }
+        // The variable of the library itself goes before those of the family.
+        job("SHMEM", "size")
+            .env("SHMEM_SYMMETRIC_SIZE", "abc")
+            .env("DUSHMEM_SYMMETRIC_SIZE", "1M")
+            .run()
+            .success();
+    }));
+    trials.push(trial("bad::thread_level".into(), || {
+        let outcome = job("SHMEM", "thread_level").run();
+        assert!(
+            outcome.code == 1 && outcome.stderr.contains("shmem_init_thread: requested = 17"),
+            "{outcome:#?}"
+        );
+    }));
+}
+
+fn add_surroundings(trials: &mut Vec<Trial>) {
+    trials.push(trial("bad::threads_at_init".into(), || {
+        let words: &[&str] = &["shmem_long_p: dest = 0x", OUTSIDE, "other threads were running at init"];
+        ended(job("SHMEM", "threads_at_init").run(), "SHMEM", ("threads_at_init", 4, words));
+        let outcome = job("DUSHMEM", "threads_at_init").env("DUSHMEM_STATIC", "1").run();
+        outcome.failure(4, &["dushmem_long_p", "other threads were running at init"]);
+    }));
+    trials.push(trial("bad::foreign_launcher".into(), || {
+        for (family, variables) in [
+            ("SHMEM", [("OMPI_COMM_WORLD_SIZE", "4"), ("OMPI_COMM_WORLD_RANK", "1")]),
+            ("NVSHMEM", [("SLURM_NTASKS", "8"), ("SLURM_PROCID", "3")]),
+            ("DUSHMEM", [("PMI_SIZE", "2"), ("PMI_RANK", "0")]),
+        ] {
+            let mut alone = Job::of(&Program::new("bad").family(family).build());
+            for (name, value) in variables {
+                alone = alone.env(name, value);
+            }
+            let found = format!("{}={}", variables[0].0, variables[0].1);
+            let call = format!("{}_init: ", family.to_lowercase());
+            alone.run().failure(1, &[&call, &found, "dushrun", "DUSHMEM_BOOTSTRAP=singleton"]);
+        }
+    }));
+    trials.push(trial("bad::global_exit".into(), || {
+        for family in FAMILIES {
+            let outcome = job(family, "global_exit").run();
+            assert!(outcome.code == 42 && outcome.stderr.is_empty(), "{outcome:#?}");
+        }
+    }));
+    trials.push(trial("bad::exit_code_after_finalize".into(), || {
+        let outcome = job("SHMEM", "exits_after_finalize").run();
+        assert!(outcome.code == 5 && outcome.stderr.is_empty(), "{outcome:#?}");
+    }));
+    trials.push(trial("bad::nothing".into(), || {
+        // The program itself is right where nothing wrong is asked for.
+        for family in FAMILIES {
+            let outcome = job(family, "nothing").run().success();
+            assert_eq!(outcome.stdout.matches("came through").count(), PES);
+        }
+    }));
+}

@@ -1,0 +1,39 @@
+//! Programs in C and C++ as users write them: compiled with `dushcc` from an installation, run under
+//! `dushrun`. The programs lie in `tests/c`, check themselves, and say on one line what did not hold.
+//!
+//! Each program with each number of PEs is a test of its own. Names with `long_` are left out of the short
+//! profile. A program is compiled once for all tests that run it.
+mod bad;
+mod build;
+mod programs;
+mod ring;
+mod statics;
+mod surroundings;
+mod tools;
+mod variants;
+
+use libtest_mimic::{Arguments, Trial};
+
+fn main() {
+    let arguments = Arguments::from_args();
+    if !arguments.list {
+        build::use_an_installation();
+    }
+    let mut trials = Vec::new();
+    programs::add(&mut trials);
+    ring::add(&mut trials);
+    statics::add(&mut trials);
+    variants::add(&mut trials);
+    surroundings::add(&mut trials);
+    bad::add(&mut trials);
+    tools::add(&mut trials);
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+/// A test that fails by a panic.
+fn trial(name: String, body: impl FnOnce() + Send + 'static) -> Trial {
+    Trial::test(name, move || {
+        body();
+        Ok(())
+    })
+}
