@@ -47,6 +47,11 @@ pub fn command(arguments: &[String]) -> Result<(), String> {
         );
         steps.cargo("format", &["fmt", "--all", "--check"]);
         steps.cargo("lints", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]);
+        steps.run("links in the crates' documentation", || {
+            let mut command = cargo();
+            command.args(["doc", "--quiet", "--no-deps", "-p", "dushmem", "-p", "dushmem-core"]);
+            run(command.env("RUSTDOCFLAGS", "-D warnings"))
+        });
         steps.run("protocols under loom", || loom(&target));
         steps.run("examples in the documentation", || {
             run(with_tools(

@@ -37,6 +37,7 @@ fn main() {
         blocks_are_read()?;
         output_is_compared()
     })];
+    trials.push(Trial::test("links_lead_somewhere", || Ok(links()?)));
     trials.extend(pages.into_iter().map(|page| {
         let name = page.file_stem().expect("a name").to_string_lossy().into_owned();
         Trial::test(name, move || Ok(Page::new(&page)?.run()?))
@@ -152,7 +153,13 @@ impl Page {
         }
         let written =
             fs::create_dir_all(path.parent().expect("a folder")).and_then(|()| fs::write(&path, text));
-        written.map_err(|error| format!("{name}: {error}"))
+        written.map_err(|error| format!("{name}: {error}"))?;
+        if name.ends_with("Cargo.toml") {
+            // The versions that the workspace has been built with are there without a network.
+            let lock = fs::copy(root().join("Cargo.lock"), path.with_file_name("Cargo.lock"));
+            lock.map_err(|error| format!("Cargo.lock: {error}"))?;
+        }
+        Ok(())
     }
 
     fn shell(&mut self, block: &Block) -> Result<(), String> {
@@ -277,6 +284,35 @@ fn matches(pattern: &str, line: &str) -> bool {
         }
     }
     rest.ends_with(last)
+}
+
+/// Links to files, from every page of the repository.
+fn links() -> Result<(), String> {
+    let mut pages: Vec<PathBuf> = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+        .map(|name| root().join(name))
+        .into();
+    for folder in ["docs", "docs/guide", "docs/design"] {
+        let entries = fs::read_dir(root().join(folder)).map_err(|error| format!("{folder}: {error}"))?;
+        let paths = entries.flatten().map(|entry| entry.path());
+        pages.extend(paths.filter(|path| path.extension().is_some_and(|extension| extension == "md")));
+    }
+    let (mut seen, mut dead) = (0, Vec::new());
+    for page in pages {
+        let text = fs::read_to_string(&page).map_err(|error| format!("{}: {error}", page.display()))?;
+        // Every other part stands in a block.
+        let prose: String = text.split("```").step_by(2).collect();
+        for target in prose.split("](").skip(1).filter_map(|rest| rest.split([')', '#', ' ']).next()) {
+            let path = page.parent().expect("a folder").join(target);
+            seen += 1;
+            if !target.contains("://") && !path.exists() {
+                dead.push(format!("{}: {target}", page.display()));
+            }
+        }
+    }
+    if seen < 20 {
+        return Err(format!("only {seen} links seen"));
+    }
+    if dead.is_empty() { Ok(()) } else { Err(format!("links to nothing: {}", dead.join(", "))) }
 }
 
 fn blocks_are_read() -> Result<(), Failed> {

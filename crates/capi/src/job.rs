@@ -8,6 +8,7 @@ use dushmem_core::bootstrap::Bootstrap;
 use dushmem_core::env::Settings;
 use dushmem_core::error::{Error, Result};
 use dushmem_core::fastpath::FastPath;
+use dushmem_core::process::Place;
 use dushmem_core::world::{InitOptions, World};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -41,6 +42,7 @@ static RECORD_POINTER: &FastPath = &RECORD;
 #[derive(Default)]
 struct Job {
     world: Option<Arc<World>>,
+    place: Option<Place>,
     /// What the job is reached by, from the first init on.
     boot: Option<Arc<dyn Bootstrap>>,
     /// Calls of init without their finalize.
@@ -51,7 +53,7 @@ struct Job {
 }
 
 static JOB: Mutex<Job> =
-    Mutex::new(Job { world: None, boot: None, uses: 0, thread_level: 0, team_contexts: None });
+    Mutex::new(Job { world: None, place: None, boot: None, uses: 0, thread_level: 0, team_contexts: None });
 
 fn job() -> MutexGuard<'static, Job> {
     JOB.lock().unwrap_or_else(PoisonError::into_inner)
@@ -121,6 +123,7 @@ pub fn enter(name: Name, requested: i32) -> Result<i32> {
     job.thread_level = if job.uses == 0 { requested } else { job.thread_level.max(requested) };
     if job.world.is_none() {
         let family = name.family();
+        let place = Place::process()?;
         let boot = dushmem_backends::connect()?;
         job.boot = Some(Arc::clone(&boot));
         let settings = Settings::read(family.variables(), &variable)?;
@@ -133,6 +136,7 @@ pub fn enter(name: Name, requested: i32) -> Result<i32> {
             RECORD.publish(&world);
         }
         job.world = Some(world);
+        job.place = Some(place);
     }
     job.uses += 1;
     Ok(job.thread_level)

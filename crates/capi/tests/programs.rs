@@ -39,9 +39,9 @@ fn mistakes_are_named() {
     let folder = common::folder("mistakes");
     let program = common::program(&folder, "gcc", &["-std=c11"], "mistakes");
     let cases: [(&str, &str, i32); 17] = [
-        ("before-init", "dushmem_int_p: not initialised: call dushmem_init first", 1),
-        ("my-pe-before-init", "nvshmem_my_pe: not initialised: call nvshmem_init first", 1),
-        ("malloc-before-init", "shmem_malloc: not initialised: call shmem_init first", 1),
+        ("before-init", "dushmem_int_p: not initialised: call dushmem_init first", 101),
+        ("my-pe-before-init", "nvshmem_my_pe: not initialised: call nvshmem_init first", 101),
+        ("malloc-before-init", "shmem_malloc: not initialised: call shmem_init first", 101),
         ("pe", "shmem_int_put: pe = 9: there is no such PE", 1),
         ("negative-pe", "nvshmem_int_p: pe = -1: there is no such PE", 1),
         ("address", "dushmem_int_atomic_add: dest = 0x", 4),

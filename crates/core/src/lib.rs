@@ -19,8 +19,9 @@ pub mod heap;
 pub mod job;
 pub mod lock;
 #[cfg(all(test, loom))]
-mod models;
+mod loom_models;
 pub mod order;
+pub mod process;
 pub mod rma;
 pub mod signal;
 pub mod size;

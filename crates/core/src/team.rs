@@ -8,7 +8,7 @@ use crate::coll::slot::TeamSlot;
 use crate::error::{Call, Error, Result};
 use crate::sync::{SyncLine, tag};
 use crate::world::World;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// Handles of the predefined teams, as NVSHMEM numbers them.
@@ -41,6 +41,7 @@ pub struct Team {
     epoch: AtomicU32,
     /// Rank 0's line, in mapped internals that outlive the team.
     line: *const SyncLine,
+    destroyed: AtomicBool,
 }
 
 // SAFETY: the line consists of atomics in memory that the world keeps mapped.
@@ -169,7 +170,7 @@ impl Teams {
         let handle = (slot as u32 | entry.generation << SLOT_BITS) as i32;
         // SAFETY: the caller's line is mapped.
         let epoch = AtomicU32::new(unsafe { &*line }.released_epoch());
-        let team = Arc::new(Team { handle, slot, me, pes, epoch, line });
+        let team = Arc::new(Team { handle, slot, me, pes, epoch, line, destroyed: AtomicBool::new(false) });
         entry.team = Some(Arc::clone(&team));
         entry.reserved = false;
         team
@@ -187,11 +188,20 @@ impl World {
         self.teams().get(handle)
     }
 
+    /// An error after finalize, and for a team that was destroyed: its slot may be another team's by now.
+    #[inline(always)]
+    pub(crate) fn check_team(&self, team: &Team) -> Result<()> {
+        if team.destroyed.load(Ordering::Relaxed) {
+            return Err(Error::BadTeam { handle: team.handle, why: "a team that was destroyed" });
+        }
+        self.check_alive()
+    }
+
     /// Splits off the team of the parent's PEs `start, start + stride, ...`, `size` of them. The stride may
     /// be negative, and is irrelevant for one PE. Collective over the parent; gives the new team's handle to
     /// its members and `None` to the parent's other PEs. Fails on all of them alike.
     pub fn split_strided(&self, parent: &Team, start: i32, stride: i32, size: i32) -> Result<Option<i32>> {
-        self.check_alive()?;
+        self.check_team(parent)?;
         let of = "the parent team";
         let n = parent.n_pes();
         let last = i64::from(start) + i64::from(stride) * (i64::from(size) - 1);
@@ -292,6 +302,7 @@ impl World {
         }
         // Nobody may use the slot anew while another member is still in a collective.
         let agreed = self.synchronise(&team, Call::TeamDestroy, tag(&[Call::TeamDestroy as u64]), 0);
+        team.destroyed.store(true, Ordering::Relaxed);
         self.teams().remove(team.slot());
         agreed
     }

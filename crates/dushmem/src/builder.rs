@@ -1,6 +1,6 @@
 //! Settings of a world before it exists.
 use crate::data::Data;
-use crate::engine::{Engine, Place};
+use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::run;
 use crate::world::World;
@@ -8,6 +8,7 @@ use dushmem_backends as backends;
 use dushmem_core::bootstrap::Bootstrap;
 use dushmem_core::env::{Settings, TransportKind};
 use dushmem_core::error::Error as Cause;
+use dushmem_core::process::Place;
 use dushmem_core::world::{InitOptions, World as Core};
 use std::sync::Arc;
 
@@ -74,12 +75,9 @@ impl Builder {
     /// As [`World::init`], with these settings.
     pub fn init(self) -> Result<World> {
         let start = |cause| Error::Start { call: "init", cause };
-        let Some(place) = Place::take() else {
-            let why = "this process is a PE already; finalize or drop its World first";
-            return Err(start(Cause::Bootstrap(why.to_owned())));
-        };
+        let place = Place::process().map_err(start)?;
         let boot = backends::connect().map_err(start)?;
-        self.join(boot, Some(place))
+        self.join(boot, place, false)
     }
 
     /// As [`crate::run`], with these settings.
@@ -87,8 +85,8 @@ impl Builder {
         run::threads(&self, pes, &body)
     }
 
-    /// Joins the job of `boot`. A PE that has a `place` is a process, others are threads.
-    pub(crate) fn join(&self, boot: Arc<dyn Bootstrap>, place: Option<Place>) -> Result<World> {
+    /// Joins the job of `boot`.
+    pub(crate) fn join(&self, boot: Arc<dyn Bootstrap>, place: Place, thread_pe: bool) -> Result<World> {
         let (pe, pes) = boot.place();
         let fail = |cause| Error::Call { pe, call: "init", cause };
         if !(8..=2048).contains(&self.settings.team_slots) {
@@ -96,7 +94,7 @@ impl Builder {
             let value = self.settings.team_slots as i64;
             return Err(fail(Cause::BadValue { arg: "team_slots", value, why }));
         }
-        let options = InitOptions { static_data: false, thread_pe: place.is_none() };
+        let options = InitOptions { static_data: false, thread_pe };
         backends::emu::device::set_local_pes(pes);
         let core = Core::init(boot, &self.settings, options).map_err(fail)?;
         if pe == 0 {

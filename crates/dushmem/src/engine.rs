@@ -2,9 +2,9 @@
 use crate::error::{Error, Result};
 use dushmem_core::context::Context;
 use dushmem_core::error::{Call, Error as Cause};
+use dushmem_core::process::Place;
 use dushmem_core::world::World;
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// One PE's world and the blocks that its handles own.
@@ -14,7 +14,7 @@ pub struct Engine {
     blocks: Mutex<Blocks>,
     contexts: Mutex<Vec<Arc<Context>>>,
     /// Holds the process's one place for a world that is not made of threads.
-    _place: Option<Place>,
+    _place: Place,
 }
 
 #[derive(Debug, Default)]
@@ -26,30 +26,12 @@ struct Blocks {
     made: u64,
 }
 
-static TAKEN: AtomicBool = AtomicBool::new(false);
-
-/// The place for the one world that a process can have by its bootstrap.
-#[derive(Debug)]
-pub(crate) struct Place(());
-
-impl Place {
-    pub(crate) fn take() -> Option<Place> {
-        (!TAKEN.swap(true, Ordering::AcqRel)).then_some(Place(()))
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        TAKEN.store(false, Ordering::Release);
-    }
-}
-
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Engine {
-    pub(crate) fn new(core: Arc<World>, place: Option<Place>) -> Engine {
+    pub(crate) fn new(core: Arc<World>, place: Place) -> Engine {
         Engine { core, blocks: Mutex::default(), contexts: Mutex::default(), _place: place }
     }
 

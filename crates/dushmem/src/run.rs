@@ -5,6 +5,7 @@ use crate::world::World;
 use dushmem_backends as backends;
 use dushmem_core::bootstrap::Bootstrap;
 use dushmem_core::error::{Call, Error as Cause};
+use dushmem_core::process::Place;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -134,19 +135,21 @@ pub(crate) fn threads<R: Send>(
     pes: usize,
     body: &(dyn Fn(&World) -> Result<R> + Sync),
 ) -> Result<Vec<R>> {
-    let boots = backends::threads(pes).map_err(|cause| Error::Start { call: "run", cause })?;
+    let start = |cause| Error::Start { call: "run", cause };
+    let boots = backends::threads(pes).map_err(start)?;
+    let places = (0..pes).map(|_| Place::thread().map_err(start)).collect::<Result<Vec<Place>>>()?;
     let watched = Arc::clone(&boots[0]);
     let meeting = Meeting { state: Mutex::default(), changed: Condvar::new(), pes };
     let results: Vec<Option<R>> = thread::scope(|scope| {
         let meeting = &meeting;
-        let spawn = |(pe, boot)| {
-            let one = move || one_pe(builder, pe, boot, body, meeting);
+        let spawn = |(pe, (boot, place))| {
+            let one = move || one_pe(builder, pe, boot, place, body, meeting);
             thread::Builder::new().name(format!("PE {pe}")).spawn_scoped(scope, one).unwrap_or_else(|why| {
                 // The PEs that were started wait for this one and can't be told otherwise.
                 watched.abort(1, &format!("run: cannot start a thread for PE {pe}: {why}"))
             })
         };
-        let handles: Vec<_> = boots.into_iter().enumerate().map(spawn).collect();
+        let handles: Vec<_> = boots.into_iter().zip(places).enumerate().map(spawn).collect();
         meeting.watch(&*watched);
         handles.into_iter().map(|handle| handle.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
     });
@@ -168,10 +171,11 @@ fn one_pe<R>(
     builder: &Builder,
     pe: usize,
     boot: Arc<dyn Bootstrap>,
+    place: Place,
     body: &(dyn Fn(&World) -> Result<R> + Sync),
     meeting: &Meeting,
 ) -> Option<R> {
-    let world = match builder.join(boot, None) {
+    let world = match builder.join(boot, place, true) {
         Ok(world) => world,
         Err(error) => {
             meeting.arrive(pe, Some(Failure::Error(error)));

@@ -54,7 +54,9 @@ fn main() {
     }
     // As the harness does: run where no filter excludes the test.
     let filters: Vec<&String> = words.iter().filter(|word| !word.starts_with('-')).collect();
-    if !has("--ignored") && (filters.is_empty() || filters.iter().any(|filter| name.contains(filter.as_str()))) {
+    if !has("--ignored")
+        && (filters.is_empty() || filters.iter().any(|filter| name.contains(filter.as_str())))
+    {
         globals_keep_their_values_whatever_later_inits_want();
         println!("test {name} ... ok");
     }

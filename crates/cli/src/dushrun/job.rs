@@ -352,7 +352,9 @@ impl Job<'_> {
                 self.end(128 + number, Some(&line));
             }
             // Whoever read the output has seen enough.
-            Ended::Signal { number: sig::SIGPIPE, .. } if self.output.broken() || self.plan.pes[pe].direct => {
+            Ended::Signal { number: sig::SIGPIPE, .. }
+                if self.output.broken() || self.plan.pes[pe].direct =>
+            {
                 self.end(128 + sig::SIGPIPE, None);
             }
             Ended::Signal { number, core } => {

@@ -32,6 +32,7 @@ impl World {
     /// Completes what was issued on the default context and waits for the team's PEs.
     #[inline]
     pub fn barrier(&self, team: &Team) -> Result<()> {
+        self.check_team(team)?;
         self.quiet(self.default_context())?;
         self.synchronise(team, Call::Barrier, plain(Call::Barrier), 0)
     }
@@ -39,7 +40,7 @@ impl World {
     /// Waits for the team's PEs; completes this thread's stores only.
     #[inline]
     pub fn team_sync(&self, team: &Team) -> Result<()> {
-        self.check_alive()?;
+        self.check_team(team)?;
         self.synchronise(team, Call::TeamSync, plain(Call::TeamSync), 0)
     }
 

@@ -25,7 +25,7 @@ impl World {
         bytes: usize,
         root: i32,
     ) -> Result<()> {
-        self.check_alive()?;
+        self.check_team(team)?;
         let n = team.n_pes() as usize;
         let Some(root_pe) = team.world_pe(root) else {
             let error = Error::BadPe { pe: root, n, of: "this team (argument PE_root)" };
@@ -61,7 +61,7 @@ impl World {
     /// # Safety
     /// As for [`World::broadcast`]; `dest` holds `bytes` bytes for each member.
     pub unsafe fn fcollect(&self, team: &Team, dest: *mut u8, source: *const u8, bytes: usize) -> Result<()> {
-        self.check_alive()?;
+        self.check_team(team)?;
         let call = Call::Fcollect;
         let checked = self.total(team, bytes).and_then(|total| self.own_buffers(dest, total, source, bytes));
         if let Err(error) = checked {
@@ -96,7 +96,7 @@ impl World {
     /// # Safety
     /// As for [`World::broadcast`]; both hold `bytes` bytes for each member.
     pub unsafe fn alltoall(&self, team: &Team, dest: *mut u8, source: *const u8, bytes: usize) -> Result<()> {
-        self.check_alive()?;
+        self.check_team(team)?;
         let call = Call::Alltoall;
         let checked = self
             .total(team, bytes)

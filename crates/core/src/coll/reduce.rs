@@ -159,7 +159,7 @@ impl World {
         n: usize,
         reducer: &Reducer,
     ) -> Result<()> {
-        self.check_alive()?;
+        self.check_team(team)?;
         let why = "more than the address space";
         let overflow = Error::BadValue { arg: "nreduce", value: n as i64, why };
         let call = Call::Reduce;

@@ -2,7 +2,7 @@
 //! the memory model leaves open. A program that lacks a fence, a quiet or a wait fails on it, even on a
 //! machine whose processors never reorder stores.
 //!
-//! What may still overtake what is decided by [`Held::may_go`]; everything else is chance.
+//! What may still overtake what is decided by `Held::may_go`; everything else is chance.
 use super::{Reuse, Transport, mapped};
 use crate::amo::AmoRequest;
 use crate::context::Pending;

@@ -247,8 +247,11 @@ pub fn disagreements(pe: &Pe) {
         told(pe, "size 0", result, &[]);
         // All have been told: the count begins anew.
         pe.meet();
-        same_on_all(pe, "offset", offset(pe, pe.malloc(64).unwrap()) as u64);
+        let block = pe.malloc(64).unwrap();
+        same_on_all(pe, "offset", offset(pe, block) as u64);
+        pe.free(block).unwrap();
     }
+    pe.release(keep);
 }
 
 /// Every block is at the same address on all PEs, where PEs are processes of equal layout; at the same

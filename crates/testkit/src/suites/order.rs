@@ -3,6 +3,7 @@ use super::pe::{Pe, bytes};
 use dushmem_core::amo::AmoOp;
 use dushmem_core::signal::SignalOp;
 use dushmem_core::until::Cmp;
+use std::time::{Duration, Instant};
 
 /// Words of one message.
 const WORDS: usize = 24;
@@ -108,34 +109,58 @@ pub fn quiet_of_some_pes(pe: &Pe) {
     pe.release(word);
 }
 
-/// Two PEs each put to the other, quiet, and get from themselves and from the other: not both may miss the
-/// other's put. Needs the full barrier in quiet.
+/// Two PEs each put to a word and, after quiet, get the other's word: not both may miss the other's put.
+/// Needs the full barrier in quiet. Both words are in both caches before, so that without the barrier the
+/// loads overtake the stores, and the PEs meet by spinning, to be close together in time.
 pub fn store_buffer(pe: &Pe) {
-    const ROUNDS: usize = 3000;
-    let x = pe.alloc::<u64>(ROUNDS);
-    let y = pe.alloc::<u64>(ROUNDS);
+    const ROUNDS: usize = 20_000;
+    /// Words to the next cache line.
+    const LINE: usize = 8;
+    let x = pe.alloc::<u64>(ROUNDS * LINE);
+    let y = pe.alloc::<u64>(ROUNDS * LINE);
     let seen = pe.alloc::<u64>(ROUNDS);
+    let turn = pe.alloc::<u64>(LINE);
     let (a, b) = (0, pe.n - 1);
-    let turn = pe.alloc::<u64>(1);
+    let began = Instant::now();
+    let mut rounds = 0;
     if a != b && (pe.me == a || pe.me == b) {
+        // Both words live on PE a, so one of the two stores is to a peer.
         let (mine, other, peer) = if pe.me == a { (x, y, b) } else { (y, x, a) };
-        for round in 0..ROUNDS {
-            // Meet by flags, to be close together in time.
-            pe.p(pe.ctx(), turn.at(0), round as u64 + 1, peer).unwrap();
+        while rounds < ROUNDS {
+            let word = rounds * LINE;
+            let before = [mine, other].map(|array| pe.g(pe.ctx(), array.at(word), a).unwrap());
+            assert_eq!(before[0], 0);
+            // PE a says when it is enough.
+            let late = pe.me == a && began.elapsed() > Duration::from_millis(400);
+            let next = if late { u64::MAX } else { rounds as u64 + 1 };
+            pe.p(pe.ctx(), turn.at(0), next, peer).unwrap();
             pe.quiet(pe.ctx()).unwrap();
-            pe.wait(turn.at(0), Cmp::Gt, round as u64).unwrap();
-            // Both words live on PE a, so one of the two stores is to a peer.
-            pe.p(pe.ctx(), mine.at(round), 1, a).unwrap();
+            if late {
+                break;
+            }
+            let spun = (0..5000).any(|_| turn.read(0) > rounds as u64);
+            if !spun {
+                pe.wait(turn.at(0), Cmp::Gt, rounds as u64).unwrap();
+            }
+            if turn.read(0) == u64::MAX {
+                break;
+            }
+            pe.p(pe.ctx(), mine.at(word), 1, a).unwrap();
             pe.quiet(pe.ctx()).unwrap();
-            seen.write(round, pe.g(pe.ctx(), other.at(round), a).unwrap());
+            let found = pe.g(pe.ctx(), other.at(word), a).unwrap();
+            seen.write(rounds, found);
+            rounds += 1;
         }
+        // PE b may have stopped a round earlier.
+        pe.p(pe.ctx(), turn.at(1), rounds as u64, peer).unwrap();
     }
     pe.meet();
     if pe.me == a && a != b {
-        let mut theirs = vec![0; ROUNDS];
+        let rounds = rounds.min(turn.read(1) as usize);
+        let mut theirs = vec![0; rounds];
         pe.get(pe.ctx(), &mut theirs, seen.at(0), b).unwrap();
-        let missed = (0..ROUNDS).filter(|&i| seen.read(i) == 0 && theirs[i] == 0).count();
-        assert_eq!(missed, 0, "rounds in which neither PE saw the other's put");
+        let missed = (0..rounds).filter(|&i| seen.read(i) == 0 && theirs[i] == 0).count();
+        assert_eq!(missed, 0, "of {rounds} rounds, those in which neither PE saw the other's put");
     }
     pe.meet();
     [x, y, seen, turn].into_iter().for_each(|array| pe.release(array));

@@ -159,8 +159,22 @@ pub fn made_again_and_again(pe: &Pe) {
             assert!(matches!(pe.team_destroy(handle), Err(Error::BadTeam { .. })));
         }
     }
-    // A new team in a slot that an old handle names.
+    // A new team in a slot that an old handle names, and that an old team still points to.
+    let gone = split(pe, &world, 0, 1, n).unwrap();
+    destroy(pe, Some(Arc::clone(&gone)));
     let team = split(pe, &world, 0, 1, n);
+    let destroyed = |result: dushmem_core::error::Result<()>| {
+        assert_eq!(
+            result.unwrap_err().to_string(),
+            format!("team = {}: a team that was destroyed", gone.handle())
+        );
+    };
+    destroyed(pe.barrier(&gone));
+    destroyed(pe.team_sync(&gone));
+    destroyed(pe.bcast(&gone, room, room, 1, 0));
+    destroyed(pe.gather(&gone, room.slice(1, pe.n), room, 1));
+    destroyed(pe.exchange(&gone, room, room, 1));
+    destroyed(pe.split_strided(&gone, 0, 1, 1).map(drop));
     for &handle in &old {
         let why = pe.team(handle).unwrap_err().to_string();
         assert!(why.ends_with("destroyed"), "{why}");

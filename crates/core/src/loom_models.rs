@@ -2,7 +2,7 @@
 //! sleeping has no time limit in these models. (Taking the second look after arming out of
 //! [`Doorbell::sleep`] gives such a deadlock; loom then ends the process, so no test expects it.)
 //!
-//! `RUSTFLAGS="--cfg loom" cargo test -p dushmem-core --lib --release models`
+//! `RUSTFLAGS="--cfg loom" cargo test -p dushmem-core --lib --release loom`
 use crate::atomics::{AtomicU32, Ordering};
 use crate::job::WaitRecord;
 use crate::sync::{Agreement, SyncLine};
@@ -90,7 +90,9 @@ fn ring(writers: usize, sleepers: usize, preemptions: usize) {
             .chain(sleeping)
             .map(|(writes, word)| {
                 let shared = Arc::clone(&shared);
-                loom::thread::spawn(move || if writes { writer(&shared, word) } else { sleeper(&shared, word) })
+                loom::thread::spawn(
+                    move || if writes { writer(&shared, word) } else { sleeper(&shared, word) },
+                )
             })
             .collect();
         writer(&shared, 0);
