@@ -1,5 +1,6 @@
 //! Communication contexts.
 use super::prelude::*;
+use super::team::NOT_A_TEAM;
 use crate::report::{must, status};
 use dushmem_core::error::Error;
 use dushmem_core::team::handles;
@@ -11,6 +12,10 @@ unsafe fn make(team: Option<i32>, options: c_long, ctx: *mut Ctx, name: Name) ->
     }
     // SAFETY: the caller's variable.
     unsafe { ctx.write(Ctx::INVALID) };
+    if team == Some(handles::INVALID) {
+        // A result that the standard defines, not a mistake.
+        return NOT_A_TEAM;
+    }
     status(name, |w| {
         let team = team.map(|handle| w.team(handle)).transpose()?;
         let made = Ctx::enter(w.create_context(team, options)?)?;
@@ -41,12 +46,15 @@ pub unsafe fn destroy(ctx: Ctx, name: Name) {
 }
 
 pub unsafe fn get_team(ctx: Ctx, team: *mut i32, name: Name) -> i32 {
+    if team.is_null() {
+        return status(name, |_| Err(Error::Null { arg: "team" }));
+    }
+    // SAFETY: the caller's variable.
+    unsafe { team.write(handles::INVALID) };
+    if ctx == Ctx::INVALID {
+        return NOT_A_TEAM;
+    }
     status(name, |w| {
-        if team.is_null() {
-            return Err(Error::Null { arg: "team" });
-        }
-        // SAFETY: the caller's variable.
-        unsafe { team.write(handles::INVALID) };
         let on = ctx.of(w)?.team().map_or(handles::WORLD, |team| team.handle());
         // SAFETY: as above.
         unsafe { team.write(on) };

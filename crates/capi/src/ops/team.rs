@@ -6,6 +6,9 @@ use dushmem_core::error::{Error, Result};
 use dushmem_core::team::{Team, handles};
 use dushmem_core::world::World;
 
+/// Status where the standard asks for one that is not zero of a call on the invalid team.
+pub const NOT_A_TEAM: i32 = 1;
+
 /// Offset of `num_contexts` in the family's team configuration: NVSHMEM's begins with a version.
 fn num_contexts_at(name: Name) -> usize {
     if name.family() == Family::Shmem { 0 } else { 4 }
@@ -54,6 +57,11 @@ pub unsafe fn split_strided(
     new_team: *mut i32,
     name: Name,
 ) -> i32 {
+    if parent_team == handles::INVALID && !new_team.is_null() {
+        // SAFETY: the caller's variable.
+        unsafe { new_team.write(handles::INVALID) };
+        return NOT_A_TEAM;
+    }
     // A NULL here is this PE's mistake alone: the others must not wait for it in vain.
     let handle = status(name, |w| {
         let parent = w.team(parent_team)?;
