@@ -3,7 +3,7 @@ use crate::context::Ctx;
 use crate::generated::inlined;
 use crate::name::{Family, Name};
 use core::ffi::{CStr, c_void};
-use core::sync::atomic::{AtomicPtr, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use dushmem_core::bootstrap::Bootstrap;
 use dushmem_core::env::Settings;
 use dushmem_core::error::{Error, Result};
@@ -31,6 +31,9 @@ const fn number(digits: &str) -> i32 {
 
 /// The world between init and the last finalize.
 static WORLD: AtomicPtr<World> = AtomicPtr::new(core::ptr::null_mut());
+
+/// Whether the library has been finalized before.
+static LEFT: AtomicBool = AtomicBool::new(false);
 
 /// What the inline functions of the headers read.
 static RECORD: FastPath = FastPath::new();
@@ -81,6 +84,11 @@ pub fn boot() -> Option<Arc<dyn Bootstrap>> {
 /// This PE's number, as soon as it is known.
 pub fn place() -> Option<usize> {
     boot().map(|boot| boot.place().0)
+}
+
+/// True after the last finalize.
+pub fn was_initialised() -> bool {
+    LEFT.load(Ordering::Relaxed)
 }
 
 /// True between init and the last finalize.
@@ -186,6 +194,7 @@ pub fn leave() -> Result<()> {
     }
     let left = world.finalize();
     WORLD.store(core::ptr::null_mut(), Ordering::Release);
+    LEFT.store(true, Ordering::Relaxed);
     *job = Job { boot: job.boot.take(), ..Job::default() };
     left
 }

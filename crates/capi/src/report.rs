@@ -15,6 +15,11 @@ fn line(name: Name, error: &Error, place: Option<usize>) -> String {
     let host = dushmem_os::symbols::host_name();
     let (name, prefix) = (name.as_str(), name.family().prefix());
     let text = match error {
+        Error::NotInitialised if job::was_initialised() => {
+            format!(
+                "called after the last {prefix}_finalize; calls belong between {prefix}_init and {prefix}_finalize"
+            )
+        }
         Error::NotInitialised => format!("not initialised: call {prefix}_init first"),
         other => other.to_string(),
     };

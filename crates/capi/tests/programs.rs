@@ -53,7 +53,7 @@ fn mistakes_are_named() {
         ("stride", "shmem_int_iput: dst = 0:", 1),
         ("misaligned", "shmem_long_atomic_inc: dest = 0x", 1),
         ("team", "shmem_int_sum_reduce: team = 77:", 1),
-        ("twice-finalized", "shmem_finalize: not initialised", 101),
+        ("twice-finalized", "shmem_finalize: called after the last shmem_finalize", 101),
         ("full", "shmem_malloc: the symmetric heap of 4194304 bytes has no room for 4294967296 bytes", 42),
         ("exit", "", 7),
     ];

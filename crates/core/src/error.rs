@@ -74,8 +74,8 @@ impl Call {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum Error {
-    #[error("pe = {pe}: there is no such PE; {of} has PEs 0 to {}", n - 1)]
-    BadPe { pe: i32, n: usize, of: &'static str },
+    #[error("{arg} = {pe}: there is no such PE; {of} has PEs 0 to {}", n - 1)]
+    BadPe { arg: &'static str, pe: i32, n: usize, of: &'static str },
     #[error(
         "{arg} = {addr:#x} ({len} bytes): not in symmetric memory; pass the address of this PE's own copy of \
          an object from malloc{statics}{hint}"
@@ -93,9 +93,9 @@ pub enum Error {
     BadContext { why: &'static str },
     #[error(
         "the symmetric heap of {total} bytes has no room for {request} bytes: {used} bytes are in use, the \
-         largest free block has {largest}; set DUSHMEM_SYMMETRIC_SIZE to {suggest} or more"
+         largest free block has {largest}; {remedy}"
     )]
-    OutOfMemory { request: usize, total: usize, used: usize, largest: usize, suggest: String },
+    OutOfMemory { request: usize, total: usize, used: usize, largest: usize, remedy: String },
     #[error("{arg} = {addr:#x}: {why}")]
     BadAddress { arg: &'static str, addr: usize, why: &'static str },
     /// `first` is the world PE that tells people; all members get the error.

@@ -169,7 +169,8 @@ impl World {
         // Whatever context it was issued on: nothing may arrive in memory that has been given back.
         self.transport.drain();
         crate::order::full_barrier();
-        let agreed = self.synchronise(self.world_team(), Call::Finalize, tag(&[Call::Finalize as u64]), 0);
+        // A PE that is somewhere else will not come to the barrier below: then nobody leaves.
+        self.synchronise(self.world_team(), Call::Finalize, tag(&[Call::Finalize as u64]), 0)?;
         self.alive.store(false, Ordering::Release);
         // The synchronisation's own memory is given back below: wait until nobody looks at it any more.
         self.boot.barrier();
@@ -179,7 +180,7 @@ impl World {
             let _ = memory::punch(fd, at, (self.layout.heap_at() + self.layout.heap) as u64);
         }
         self.boot.report(PeState::Finalized);
-        agreed
+        Ok(())
     }
 
     /// This PE's number.
@@ -358,10 +359,10 @@ impl World {
     pub(crate) fn world_pe(&self, ctx: &Context, pe: i32) -> Result<usize> {
         match ctx.team() {
             None if (0..self.n as i32).contains(&pe) => Ok(pe as usize),
-            None => Err(Error::BadPe { pe, n: self.n, of: "this job" }),
+            None => Err(Error::BadPe { arg: "pe", pe, n: self.n, of: "this job" }),
             Some(team) => {
                 let n = team.n_pes() as usize;
-                team.world_pe(pe).ok_or(Error::BadPe { pe, n, of: "the context's team" })
+                team.world_pe(pe).ok_or(Error::BadPe { arg: "pe", pe, n, of: "the context's team" })
             }
         }
     }
@@ -421,6 +422,11 @@ impl World {
 
     #[cold]
     fn not_symmetric(&self, arg: &'static str, addr: usize, len: usize) -> Error {
+        if len > isize::MAX as usize {
+            // What became of a negative count.
+            let why = "more than the address space; was the number negative?";
+            return Error::BadValue { arg: "length", value: len as i64, why };
+        }
         if addr == 0 {
             return Error::Null { arg };
         }
