@@ -2,7 +2,7 @@
 use crate::error::BootError;
 use crate::launch::{LaunchLine, VARIABLE};
 use crate::launcher::Launched;
-use crate::singleton::Singleton;
+use crate::singleton;
 use dushmem_core::bootstrap::Bootstrap;
 use dushmem_os::process;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -105,7 +105,7 @@ pub fn connect() -> Result<Arc<dyn Bootstrap>, BootError> {
     }
     let get = |name: &str| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
     match choose(&get)? {
-        Choice::Singleton => Ok(Arc::new(Singleton::new()?)),
+        Choice::Singleton => singleton::job(),
         Choice::Launcher(line) => {
             let joined = Arc::new(Launched::join(&line)?);
             // SAFETY: init is the first call of a program, before threads that use the environment.
