@@ -97,23 +97,8 @@ impl Builder {
         let options = InitOptions { static_data: false, thread_pe };
         backends::emu::device::set_local_pes(pes);
         let core = Core::init(boot, &self.settings, options).map_err(fail)?;
-        if pe == 0 {
-            announce(&core);
-        }
+        core.greet();
         Ok(World::new(Engine::new(core, place)))
-    }
-}
-
-/// What one PE tells about the environment.
-fn announce(core: &Core) {
-    let settings = core.settings();
-    for warning in &settings.warnings {
-        eprintln!("dushmem: {warning}");
-    }
-    if settings.print_version {
-        let (version, pes, heap) = (env!("CARGO_PKG_VERSION"), core.n_pes(), settings.heap_size);
-        let transport = core.transport_name();
-        eprintln!("dushmem {version}: {pes} PEs, {heap} bytes of symmetric heap each, transport {transport}");
     }
 }
 
