@@ -10,7 +10,6 @@
 //! | [`threads`] | running a job of threads, with a time limit that says who waits where |
 //! | [`suites`] | what every backend has to do alike |
 //! | [`processes`] | tests that run themselves again as the PEs of a job: [`pe_test!`] |
-#![deny(unsafe_op_in_unsafe_fn)]
 
 pub mod folder;
 pub mod installation;
