@@ -4,6 +4,7 @@ use crate::launch::{LaunchLine, VARIABLE};
 use crate::launcher::Launched;
 use crate::singleton;
 use dushmem_core::bootstrap::Bootstrap;
+use dushmem_core::env::variable;
 use dushmem_os::process;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -103,8 +104,7 @@ pub fn connect() -> Result<Arc<dyn Bootstrap>, BootError> {
     if let Some(same) = launched.as_ref().filter(|l| !l.is_forked_child()) {
         return Ok(Arc::clone(same) as Arc<dyn Bootstrap>);
     }
-    let get = |name: &str| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
-    match choose(&get)? {
+    match choose(&variable)? {
         Choice::Singleton => singleton::job(),
         Choice::Launcher(line) => {
             let joined = Arc::new(Launched::join(&line)?);

@@ -5,7 +5,7 @@ use crate::name::{Family, Name};
 use core::ffi::{CStr, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering};
 use dushmem_core::bootstrap::Bootstrap;
-use dushmem_core::env::Settings;
+use dushmem_core::env::{Settings, variable};
 use dushmem_core::error::{Error, Result};
 use dushmem_core::fastpath::FastPath;
 use dushmem_core::process::Place;
@@ -107,10 +107,6 @@ fn inline_forms_allowed() -> bool {
         list.contains(&name)
     };
     dushmem_os::symbols::taken_over((&raw const RECORD).cast::<c_void>(), &inlined).is_none()
-}
-
-fn variable(name: &str) -> Option<String> {
-    std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
 }
 
 /// Joins the job, or counts one more use; provides at least the thread level `requested`.
