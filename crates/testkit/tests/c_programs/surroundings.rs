@@ -62,7 +62,8 @@ pub fn add(trials: &mut Vec<Trial>) {
     if installed("unshare") {
         let mounts = [
             ("small_dev_shm", "mount -t tmpfs -o size=64m none /dev/shm"),
-            ("no_dev_shm", "mount -t tmpfs -o size=0,mode=000,ro none /dev/shm"),
+            ("unusable_dev_shm", "mount -t tmpfs -o size=0,mode=000,ro none /dev/shm"),
+            ("no_dev_shm", "mount -t tmpfs none /dev && mknod -m 666 /dev/null c 1 3 && [ ! -e /dev/shm ]"),
         ];
         for (name, mount) in mounts {
             for (long, times) in [("", 1), ("long_", 20)] {

@@ -94,7 +94,7 @@ pub fn add(trials: &mut Vec<Trial>) {
         if sanitized || ["static", "static_pie", "cxx", "gold"].contains(&variant.name) {
             trials.push(trial(format!("variant::{}::long_all_sizes", variant.name), move || {
                 let built = program(variant, Program::example("ring")).build();
-                ring::all_sizes(if sanitized { 5 } else { 20 }, |pes| job(variant, pes, &built));
+                ring::all_sizes(20, |pes| job(variant, pes, &built));
             }));
         }
         if variant.flags.contains("sanitize") {
