@@ -47,6 +47,11 @@ pub struct Settings {
     pub warnings: Vec<String>,
 }
 
+/// A variable of this process.
+pub fn variable(name: &str) -> Option<String> {
+    std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
+}
+
 /// Looks for `name` under each prefix in turn.
 pub fn find(prefixes: &[&str], name: &str, get: &dyn Fn(&str) -> Option<String>) -> Option<Found> {
     prefixes.iter().find_map(|prefix| {

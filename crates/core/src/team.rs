@@ -287,8 +287,7 @@ impl World {
             (0..mine.len() * 64).filter(|&slot| common[slot / 64] >> (slot % 64) & 1 == 1).collect();
         if free.is_empty() {
             let (what, variable) = ("team slots of a PE", "DUSHMEM_TEAM_SLOTS");
-            let first = parent.pes()[0] as usize;
-            return Err(Error::Exhausted { what, limit: self.team_slots(), variable, first });
+            return Err(Error::Exhausted { what, limit: self.team_slots(), variable });
         }
         let skip = attempt.min(1) * tag(&[parent.slot() as u64, attempt as u64]) as usize;
         Ok(Some(free[skip % free.len()]))

@@ -161,11 +161,6 @@ impl Window {
         &self.delta
     }
 
-    /// Whether C globals are symmetric.
-    pub fn has_statics(&self) -> bool {
-        !self.placed.is_empty()
-    }
-
     /// True where `[addr, addr + len)` lies in this PE's heap.
     #[inline(always)]
     pub fn in_heap(&self, addr: usize, len: usize) -> bool {

@@ -400,6 +400,25 @@ impl World {
         self.world_pe(ctx, pe)
     }
 
+    /// Prints what people are told at init, on one PE.
+    pub fn greet(&self) {
+        if self.me != 0 {
+            return;
+        }
+        for warning in &self.settings.warnings {
+            eprintln!("dushmem: {warning}");
+        }
+        if self.settings.print_version {
+            eprintln!(
+                "dushmem {}: {} PEs, {} bytes of symmetric heap each, transport {}",
+                env!("CARGO_PKG_VERSION"),
+                self.n,
+                self.settings.heap_size,
+                self.transport_name()
+            );
+        }
+    }
+
     /// Checks that a range is own symmetric memory, and its alignment; nothing is asked of an empty one.
     pub(crate) fn own_range(&self, arg: &'static str, addr: usize, len: usize, align: usize) -> Result<()> {
         self.check_alive()?;
@@ -506,7 +525,7 @@ fn exchange_cards(
             Some(pe) => {
                 let (all, other) = (value(&cards[0]), value(&cards[pe]));
                 let text = format!("{what}: PE 0 has {all}, PE {pe} has {other}; start all PEs alike");
-                Err(Error::Disagreement { text, first: 0 })
+                Err(Error::Disagreement { text })
             }
         };
     differs("version of the shared memory (PEs use different builds of the library)", |c| c.abi.into())?;

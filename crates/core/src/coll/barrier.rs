@@ -138,7 +138,6 @@ impl World {
                 _ => format!("PE {pe} calls {name}"),
             }
         };
-        let speaker = team.pes()[0] as usize;
         let members = 0..team.pes().len();
         let first = self.said(team, epoch, 0);
         // All have been told now, so the count of empty calls begins anew, the same everywhere.
@@ -152,7 +151,7 @@ impl World {
                 "{}, and others call it with other arguments; every member must pass the same",
                 show(0, first)
             );
-            return Error::Disagreement { text, first: speaker };
+            return Error::Disagreement { text };
         };
         let mut text = format!("{}, {}", show(0, first), show(rank, what));
         if (what.call, what.detail) == (first.call, first.detail) && what.call == Call::Reduce as u32 {
@@ -171,7 +170,7 @@ impl World {
             );
         }
         let text = format!("{text}; every member must make the same calls in the same order");
-        Error::Disagreement { text, first: speaker }
+        Error::Disagreement { text }
     }
 
     /// Each member contributes equally many bytes, at most [`PAYLOAD`]; gives everybody's, by rank.

@@ -8,7 +8,7 @@ use super::slot::PAYLOAD;
 use crate::context::Context;
 use crate::error::{Call, Error, Result};
 use crate::team::Team;
-use crate::transport::{Reuse, mapped};
+use crate::transport::{Get, Reuse, mapped};
 use crate::world::World;
 
 impl World {
@@ -183,7 +183,8 @@ impl World {
     /// `dest` is writable, `source` an own symmetric address of `bytes` bytes.
     pub(super) unsafe fn fetch(&self, pe: usize, dest: *mut u8, source: usize, bytes: usize) {
         let pending = Context::pending(self.default_context());
+        let get = Get { pe, dest, source, bytes, reuse: Reuse::AtReturn };
         // SAFETY: passed on.
-        unsafe { self.transport().get(pending, pe, dest, source, bytes, Reuse::AtReturn) };
+        unsafe { self.transport().get(pending, get) };
     }
 }
