@@ -144,10 +144,15 @@ fn cmake_finds_the_package_and_builds_kernels() {
     fs::copy(root().join("xtask/tests/sources/CMakeLists.txt"), source.join("CMakeLists.txt")).unwrap();
     fs::copy(root().join("examples/c/ring.c"), source.join("host.c")).unwrap();
     fs::write(source.join("with blank/value.h"), "#define VALUE (ANSWER + 1)\n").unwrap();
-    fs::write(source.join("main.cpp"), "int kernel();\nint main() { return kernel(); }\n").unwrap();
+    fs::write(source.join("main.cpp"), "extern \"C\" int kernel();\nint main() { return kernel(); }\n")
+        .unwrap();
     let kernel = "#include <dushmem.h>\n#include \"value.h\"\n__global__ void k(int *a) { *a = VALUE; }\n\
-        int kernel() { int a = 0; k<<<1, 1>>>(&a); cudaDeviceSynchronize(); printf(\"%d\\n\", a); return 0; }\n";
+        extern \"C\" int kernel() { int a = 0; k<<<1, 1>>>(&a); cudaDeviceSynchronize(); printf(\"%d\\n\", a); return 0; }\n";
     fs::write(source.join("kernel.cu"), kernel).unwrap();
+    fs::write(source.join("main.c"), "int kernel(void);\nint main(void) { return kernel(); }\n").unwrap();
+    for name in ["ring.hip.cpp", "plain.cpp"] {
+        fs::copy(root().join("examples/kernel/ring.hip.cpp"), source.join(name)).unwrap();
+    }
     let build = folder.join("build");
     let mut configure = Command::new("cmake");
     configure
@@ -161,6 +166,10 @@ fn cmake_finds_the_package_and_builds_kernels() {
     job(prefix, 3, &build.join("host")).prints_ring(3);
     job(prefix, 2, &build.join("host_static")).prints_ring(2);
     assert_eq!(output(&mut Command::new(build.join("kernel"))), "43\n");
+    job(prefix, 3, &build.join("alone")).prints_ring(3);
+    job(prefix, 3, &build.join("alone_static")).prints_ring(3);
+    assert!(!output(Command::new("ldd").arg(build.join("alone_static"))).contains("libdushmem"));
+    assert_eq!(output(&mut Command::new(build.join("mixed"))), "21\n");
     // A changed header is seen.
     fs::write(source.join("with blank/value.h"), "#define VALUE (ANSWER + 2)\n").unwrap();
     output(Command::new("cmake").arg("--build").arg(&build));

@@ -58,8 +58,9 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         if !check {
             full.parent()
                 .map_or(Ok(()), std::fs::create_dir_all)
-                .map_err(|error| format!("{path}: {error}"))?;
-            std::fs::write(&full, text).map_err(|error| format!("{path}: {error}"))?;
+                .map_err(|error| format!("{path}: {}", crate::workspace::reason(&error)))?;
+            std::fs::write(&full, text)
+                .map_err(|error| format!("{path}: {}", crate::workspace::reason(&error)))?;
         }
     }
     match (check, stale.is_empty()) {

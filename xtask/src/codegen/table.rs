@@ -159,7 +159,8 @@ pub struct Table {
 
 fn read(dir: &Path, file: &str, columns: &[&str]) -> Result<Rows, String> {
     let path = dir.join(file);
-    let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let text = std::fs::read_to_string(&path)
+        .map_err(|error| format!("{}: {}", path.display(), crate::workspace::reason(&error)))?;
     let mut lines = text.lines().enumerate();
     let header = lines.next().map(|(_, line)| line).unwrap_or_default();
     if header.split('\t').ne(columns.iter().copied()) {
