@@ -225,6 +225,7 @@ fn put_in_place(stage: &Path, prefix: &Path) -> Result<usize, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dushmem_testkit::folder::Folder;
 
     fn stage(folder: &Path, names: &[&str]) -> PathBuf {
         let stage = folder.join("stage");
@@ -267,9 +268,9 @@ mod tests {
 
     #[test]
     fn an_earlier_installation_is_replaced_and_other_files_stay() {
-        let folder = std::env::temp_dir().join(format!("dushmem-install-test-{}", std::process::id()));
+        let folder = Folder::new("install");
         let prefix = folder.join("prefix");
-        let first = stage(&folder, &["bin/a", "lib/old.so", "include/x/y.h"]);
+        let first = stage(folder.path(), &["bin/a", "lib/old.so", "include/x/y.h"]);
         assert_eq!(put_in_place(&first, &prefix), Ok(4));
         assert!(!first.exists(), "moved in one step");
         fs::write(prefix.join("bin/other"), "").unwrap();
@@ -278,13 +279,12 @@ mod tests {
         let list = fs::read_to_string(prefix.join(LIST)).unwrap();
         fs::write(prefix.join(LIST), format!("{list}../outside\n{}\n", folder.join("outside").display()))
             .unwrap();
-        let second = stage(&folder, &["bin/a", "lib/new.so"]);
+        let second = stage(folder.path(), &["bin/a", "lib/new.so"]);
         assert_eq!(put_in_place(&second, &prefix), Ok(3));
         let found = files(&prefix).unwrap();
         let wanted = ["bin/a", "bin/other", LIST, "lib/new.so"];
         assert_eq!(found, wanted.map(PathBuf::from));
         assert_eq!(fs::read_to_string(prefix.join("bin/a")).unwrap(), "bin/a of 2");
         assert!(folder.join("outside").exists());
-        fs::remove_dir_all(&folder).unwrap();
     }
 }

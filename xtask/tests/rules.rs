@@ -1,13 +1,10 @@
 //! The rules of ARCHITECTURE.md that a program can check.
+use dushmem_testkit::installation::root;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is in the workspace").to_path_buf()
-}
 
 /// Files below these folders with these extensions, relative to the workspace, build results aside.
 fn files(folders: &[&str], extensions: &[&str]) -> Vec<PathBuf> {

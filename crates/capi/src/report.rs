@@ -1,7 +1,7 @@
 //! What happens when a call fails.
 use crate::job;
 use crate::name::Name;
-use dushmem_core::error::{Error, Result};
+use dushmem_core::error::{self, Error, Result};
 use dushmem_core::world::World;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,16 +11,19 @@ const NO_JOB: i32 = 1;
 
 /// The one line about an error.
 #[cold]
-fn line(name: Name, error: &Error, place: Option<usize>) -> String {
-    let host = dushmem_os::symbols::host_name();
-    let (name, prefix) = (name.as_str(), name.family().prefix());
-    let text = match error {
-        Error::NotInitialised => format!("not initialised: call {prefix}_init first"),
-        other => other.to_string(),
-    };
-    match place {
-        Some(pe) => format!("dushmem: PE {pe} (host {host}): {name}: {text}"),
-        None => format!("dushmem: (host {host}): {name}: {text}"),
+fn line(name: Name, error: &Error, pe: Option<usize>) -> String {
+    let prefix = name.family().prefix();
+    match error {
+        Error::NotInitialised if job::was_initialised() => {
+            let text = format!(
+                "called after the last {prefix}_finalize; calls belong between {prefix}_init and {prefix}_finalize"
+            );
+            error::line(pe, name.as_str(), &text)
+        }
+        Error::NotInitialised => {
+            error::line(pe, name.as_str(), &format!("not initialised: call {prefix}_init first"))
+        }
+        other => error::line(pe, name.as_str(), other),
     }
 }
 
@@ -30,8 +33,8 @@ static SHARED_ERRORS: AtomicU64 = AtomicU64::new(0);
 /// Prints the line about an error; where all PEs of a collective get the same one, the first of them prints it.
 #[cold]
 pub fn print(name: Name, error: &Error) {
-    let first = match (error.told_by(), job::boot()) {
-        (Some(_), Some(boot)) => {
+    let first = match job::boot() {
+        Some(boot) if error.is_everybodys() => {
             let mut hash = DefaultHasher::new();
             (SHARED_ERRORS.fetch_add(1, Ordering::Relaxed), error.to_string()).hash(&mut hash);
             boot.node_memory().1.first_to_tell(hash.finish())

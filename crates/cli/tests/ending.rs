@@ -1,7 +1,8 @@
 //! How a job ends: the first PE that fails, abort, time limit, exit codes, and that nothing is left.
 mod common;
-use common::{Folder, pe, pes, pes_with};
+use common::{pe, pes, pes_with};
 use dushmem_os::signal::number::SIGKILL;
+use dushmem_testkit::folder::Folder;
 use dushmem_testkit::job::{Job, until};
 use dushmem_testkit::{leftovers, tools};
 use std::time::Duration;

@@ -1,7 +1,8 @@
 //! Signals that dushrun gets.
 mod common;
-use common::{Folder, pes, pes_with};
+use common::{pes, pes_with};
 use dushmem_os::signal::number::*;
+use dushmem_testkit::folder::Folder;
 use dushmem_testkit::job::{Running, until};
 use std::time::Duration;
 

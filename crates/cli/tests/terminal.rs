@@ -1,6 +1,7 @@
 //! dushrun in a terminal (of `script`, which passes its input on as if it were typed).
 mod common;
-use common::{Folder, pe};
+use common::pe;
+use dushmem_testkit::folder::Folder;
 use dushmem_testkit::job::{Job, until};
 use dushmem_testkit::tools;
 use std::io::{Read, Write};

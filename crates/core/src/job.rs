@@ -4,6 +4,7 @@
 //! [`JobPage`] is a header and a [`PeCard`] for each PE at the beginning of the memfd. All-zero bytes are
 //! the initial state, so whoever creates the memfd only has to size it.
 use crate::atomics::{AtomicU32, AtomicU64, Ordering};
+use crate::error::Call;
 use crate::sync::{Agreement, SyncLine};
 use crate::wait::SpinPolicy;
 use dushmem_os::memory::{self, HUGE, Mapping};
@@ -99,8 +100,6 @@ pub enum PeState {
 pub struct PeCard {
     state: AtomicU32,
     pid: AtomicU32,
-    /// The last call with a tag, for the report of a disagreement: call, detail, sequence.
-    said: [AtomicU64; 2],
     waits: [WaitSlot; WAIT_SLOTS],
     blob: [AtomicU64; 2 * BLOB / 8],
 }
@@ -125,28 +124,14 @@ impl PeCard {
     pub fn waits(&self) -> &[WaitSlot; WAIT_SLOTS] {
         &self.waits
     }
-
-    /// Remembers the collective call that this PE is in.
-    #[inline]
-    pub fn say(&self, call: u32, detail: u64) {
-        self.said[0].store(u64::from(call), Ordering::Relaxed);
-        self.said[1].store(detail, Ordering::Relaxed);
-    }
-
-    /// The collective call that this PE was in last: number and detail.
-    pub fn said(&self) -> (u32, u64) {
-        (self.said[0].load(Ordering::Relaxed) as u32, self.said[1].load(Ordering::Relaxed))
-    }
 }
 
 #[repr(C, align(64))]
 #[derive(Debug)]
 struct Header {
-    abi: AtomicU32,
-    _pad: u32,
     /// What was told last of what all members of a collective know: see [`JobPage::first_to_tell`].
     told: AtomicU64,
-    _rest: [u32; 12],
+    _rest: [u32; 14],
     sync: SyncLine,
 }
 
@@ -229,7 +214,9 @@ impl JobPage {
         let sync = &self.header().sync;
         sync.arrive(self.pes as u32, *turn, 0);
         let slot = &self.card(me).waits[0];
-        let record = || WaitRecord { call: 1, team: 0, awaited: -1, ..WaitRecord::default() };
+        let joined = self.card(me).state() == PeState::Joined;
+        let call = if joined { Call::Finalize } else { Call::Init } as u32;
+        let record = || WaitRecord { call, team: 0, awaited: -1, ..WaitRecord::default() };
         let agreed = sync.wait(*turn, policy, Some(slot), record);
         debug_assert_eq!(agreed, Agreement::Same);
         if mine.is_empty() {

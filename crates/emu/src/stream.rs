@@ -64,6 +64,8 @@ pub const PRIORITIES: (i32, i32) = (0, -5);
 #[derive(Default)]
 struct Registry {
     streams: HashMap<usize, Arc<Stream>>,
+    /// Destroyed with work in them, which others still wait for.
+    closing: Vec<Arc<Stream>>,
     defaults: HashMap<u32, Arc<Stream>>,
 }
 
@@ -134,13 +136,18 @@ pub fn default_of(device: u32) -> Arc<Stream> {
     registry(|r| Arc::clone(r.defaults.entry(device).or_insert_with(|| Stream::new(device, true, 0))))
 }
 
-/// Forgets the stream. What is in it still runs; its worker ends then.
+/// Forgets the handle. What is in the stream still runs, and whoever waits for the device waits for it.
 pub fn destroy(handle: usize) -> Result<()> {
     if handle <= 2 {
         return Err(Failure::new(Code::InvalidHandle, "the default stream can't be destroyed"));
     }
-    let stream = registry(|r| r.streams.remove(&handle)).ok_or_else(|| bad_handle(handle))?;
-    stream.close();
+    let remove = |r: &mut Registry| {
+        let stream = r.streams.remove(&handle)?;
+        r.closing.retain(|old| old.query().is_err());
+        r.closing.push(Arc::clone(&stream));
+        Some(stream)
+    };
+    registry(remove).ok_or_else(|| bad_handle(handle))?.close();
     Ok(())
 }
 
@@ -154,7 +161,7 @@ pub fn synchronize_device(device: u32) {
 fn all_of(device: u32) -> Vec<Arc<Stream>> {
     let registry = REGISTRY.read().unwrap_or_else(|e| e.into_inner());
     let Some(registry) = registry.as_ref() else { return Vec::new() };
-    let made = registry.streams.values().chain(registry.defaults.values());
+    let made = registry.streams.values().chain(registry.defaults.values()).chain(&registry.closing);
     made.filter(|stream| stream.device == device).cloned().collect()
 }
 

@@ -16,7 +16,6 @@
 //! | [`signal`] | names, sending, receiving through a descriptor |
 //! | [`socket`] | control sockets, pipes, polling |
 //! | [`symbols`] | which object a symbol comes from; the host's name |
-#![deny(unsafe_op_in_unsafe_fn)]
 
 pub mod clock;
 pub mod cpu;

@@ -403,11 +403,11 @@ impl Table {
 mod tests {
     use super::*;
     use crate::codegen::root;
+    use dushmem_testkit::folder::Folder;
 
     /// Loads a copy of the table in which the first `old` of a file is `new`.
     fn changed(file: &str, old: &str, new: &str) -> Result<Table, String> {
-        let dir = std::env::temp_dir().join(format!("dushmem-table-{}", std::process::id()));
-        std::fs::create_dir_all(&dir).expect("a folder for the copy");
+        let dir = Folder::new("table");
         for entry in std::fs::read_dir(root().join("api")).expect("the table") {
             let from = entry.expect("a file of the table").path();
             let name = from.file_name().expect("a file's name");
@@ -418,9 +418,7 @@ mod tests {
             }
             std::fs::write(dir.join(name), text).expect("writing the copy");
         }
-        let loaded = Table::load(&dir);
-        std::fs::remove_dir_all(&dir).expect("removing the copy");
-        loaded
+        Table::load(dir.path())
     }
 
     #[test]

@@ -115,12 +115,7 @@ int main(int argc, char **argv) {
     });
   for (auto &host : hosts) host.join();
   ok(cudaDeviceSynchronize());
-  for (int wait = 0; wait < 5000; wait++) {
-    bool all = true;
-    for (int s = 0; s < streams; s++) all = all && ((volatile int *)sums)[s] == 5 * n * (n - 1) / 2;
-    if (all) break;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
+  // Those of destroyed streams included.
   for (int s = 0; s < streams; s++) same(sums[s], 5 * n * (n - 1) / 2);
   ok(cudaStreamDestroy(a));
   ok(cudaStreamDestroy(b));
