@@ -14,9 +14,12 @@ const NO_JOB: i32 = 1;
 fn line(name: Name, error: &Error, place: Option<usize>) -> String {
     let host = dushmem_os::symbols::host_name();
     let (name, prefix) = (name.as_str(), name.family().prefix());
-    let text = match error {
-        Error::NotInitialised => format!("not initialised: call {prefix}_init first"),
-        other => other.to_string(),
+    let text = match (error, job::forked_from()) {
+        (Error::NotInitialised, Some(pe)) => {
+            format!("this process is a fork of PE {pe} and no PE; only PE {pe} itself can make calls")
+        }
+        (Error::NotInitialised, None) => format!("not initialised: call {prefix}_init first"),
+        (other, _) => other.to_string(),
     };
     match place {
         Some(pe) => format!("dushmem: PE {pe} (host {host}): {name}: {text}"),
@@ -47,6 +50,11 @@ pub fn print(name: Name, error: &Error) {
 #[cold]
 #[inline(never)]
 pub fn fail(name: Name, error: &Error) -> ! {
+    if job::forked_from().is_some() {
+        // The job is not this process's to end.
+        eprintln!("{}", line(name, error, None));
+        dushmem_os::process::exit_now(error.code());
+    }
     if let Some(boot) = job::boot() {
         boot.abort(error.code(), &line(name, error, job::place()));
     }
