@@ -4,6 +4,7 @@
 //! [`JobPage`] is a header and a [`PeCard`] for each PE at the beginning of the memfd. All-zero bytes are
 //! the initial state, so whoever creates the memfd only has to size it.
 use crate::atomics::{AtomicU32, AtomicU64, Ordering};
+use crate::error::Call;
 use crate::sync::{Agreement, SyncLine};
 use crate::wait::SpinPolicy;
 use dushmem_os::memory::{self, HUGE, Mapping};
@@ -229,7 +230,9 @@ impl JobPage {
         let sync = &self.header().sync;
         sync.arrive(self.pes as u32, *turn, 0);
         let slot = &self.card(me).waits[0];
-        let record = || WaitRecord { call: 1, team: 0, awaited: -1, ..WaitRecord::default() };
+        // Worlds gather something as they begin, and gather nothing, which is a barrier, as they end.
+        let call = if mine.is_empty() { Call::Finalize } else { Call::Init };
+        let record = || WaitRecord { call: call as u32, team: 0, awaited: -1, ..WaitRecord::default() };
         let agreed = sync.wait(*turn, policy, Some(slot), record);
         debug_assert_eq!(agreed, Agreement::Same);
         if mine.is_empty() {

@@ -82,7 +82,13 @@ impl Window {
         let too_large = |_| Error::BadEnvironment {
             variable: "DUSHMEM_SYMMETRIC_SIZE".into(),
             value: layout.heap.to_string(),
-            why: format!("{} PEs of this heap size do not fit into the address space", layout.pes),
+            why: format!(
+                "{} PEs of this heap size do not fit into the address space{}; set a smaller size",
+                layout.pes,
+                memory::address_space_limit().map_or(String::new(), |bytes| format!(
+                    ", which is limited to {bytes} bytes (ulimit -v)"
+                ))
+            ),
         };
         let system = |e: std::io::Error| Error::System {
             what: "mapping the symmetric memory".into(),
