@@ -43,7 +43,7 @@ conformance! {
         from_several_threads;
     context: options_and_operations, orders_of_their_own, of_teams, several_threads;
     coll: barriers(MANY), barriers_of_teams, broadcasts, back_to_back(MANY), gathers_and_exchanges, large,
-        mismatches, bad_arguments_of_one_member;
+        mismatches, bad_arguments_of_one_member, overlapping_buffers;
     reduce: integers, floats, nan_and_negative_zero, sizes, unaligned, reproducible, mismatches, custom;
     heap: random_calls, nothing, nothing_disturbs_teams, calloc_is_zero, exhaustion, bad_frees,
         disagreements, addresses;
