@@ -29,7 +29,7 @@ use std::time::Duration;
 const LIMIT: Duration = Duration::from_secs(500);
 
 fn main() {
-    let mut pages = vec![root().join("README.md")];
+    let mut pages = vec![root().join("README.md"), root().join("examples/README.md")];
     let guide = fs::read_dir(root().join("docs/guide")).expect("the guide").flatten();
     pages.extend(guide.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "md")));
     pages.sort();
@@ -38,11 +38,18 @@ fn main() {
         output_is_compared()
     })];
     trials.push(Trial::test("links_lead_somewhere", || Ok(links()?)));
-    trials.extend(pages.into_iter().map(|page| {
-        let name = page.file_stem().expect("a name").to_string_lossy().into_owned();
-        Trial::test(name, move || Ok(Page::new(&page)?.run()?))
-    }));
+    trials
+        .extend(pages.into_iter().map(|page| Trial::test(name(&page), move || Ok(Page::new(&page)?.run()?))));
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
+}
+
+/// A page's name among the tests: that of its file, with the folder's where several have it.
+fn name(page: &Path) -> String {
+    let stem = page.file_stem().expect("a name").to_string_lossy().into_owned();
+    match page.parent().filter(|folder| stem == "README" && **folder != *root()).and_then(Path::file_name) {
+        Some(folder) => format!("{stem}-{}", folder.display()),
+        None => stem,
+    }
 }
 
 /// A fenced block.
@@ -102,7 +109,7 @@ struct Page {
 
 impl Page {
     fn new(path: &Path) -> Result<Page, String> {
-        let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
+        let name = name(path);
         let text = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
         let blocks = blocks(&text).map_err(|why| format!("{}: {why}", path.display()))?;
         let folder = Folder::new(&format!("docs-{name}"));
@@ -282,9 +289,10 @@ fn matches(pattern: &str, line: &str) -> bool {
 
 /// Links to files, from every page of the repository.
 fn links() -> Result<(), String> {
-    let mut pages: Vec<PathBuf> = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
-        .map(|name| root().join(name))
-        .into();
+    let mut pages: Vec<PathBuf> =
+        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "examples/README.md"]
+            .map(|name| root().join(name))
+            .into();
     for folder in ["docs", "docs/guide", "docs/design"] {
         let entries = fs::read_dir(root().join(folder)).map_err(|error| format!("{folder}: {error}"))?;
         let paths = entries.flatten().map(|entry| entry.path());
