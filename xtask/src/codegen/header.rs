@@ -230,7 +230,7 @@ pub fn aliases(table: &Table) -> String {
         }
     }
     let about = "\n/* Where nvcc or hipcc read the headers, the names that kernels may call are functions for host\n * and device. On the host they call the library under these names. */\n#include <dushmem/impl/host_common.h>\n";
-    guard("dushmem/impl/host_alias.h", &format!("{about}{}", extern_c(&text)))
+    guard("dushmem/gen/host_alias.h", &format!("{about}{}", extern_c(&text)))
 }
 
 fn alias(function: &Function<'_>) -> String {

@@ -178,7 +178,7 @@ static inline int dushmem_impl_complexf_reduce(dushmem_team_t team, dushmem_impl
 }
 
 #ifdef __cplusplus
-#include <dushmem/impl/overloads.h>
+#include <dushmem/gen/overloads.h>
 static inline int dushmem_sync(dushmem_team_t team = DUSHMEM_TEAM_WORLD) { return dushmem_team_sync(team); }
 DUSHMEM_IMPL_DISTINCT_rma_dushmem(DUSHMEM_IMPL_CXX_put, dushmem)
 DUSHMEM_IMPL_DISTINCT_rma_dushmem(DUSHMEM_IMPL_CXX_p, dushmem)
