@@ -238,7 +238,7 @@ fn family_file(table: &Table, family: Family) -> String {
         _ => ("", ""),
     };
     guard(
-        &format!("dushmem/impl/{f}_generic.h"),
+        &format!("dushmem/gen/{f}_generic.h"),
         &format!(
             "\n/* One name for all types: _Generic in C11, overloads in C++. */\n{open}{shared}\n#ifdef __cplusplus\n\
              #include <dushmem/gen/overloads.h>\n{sync_cxx}{cxx}#else\n{sync_c}\

@@ -172,7 +172,7 @@ fn base_header(table: &Table, family: Family) -> String {
     let inline = format!("\n#if {condition}\nDUSHMEM_IMPL_INLINE_FAMILY({name})\n#endif\n");
     let generic = match family {
         Family::Nvshmem => "\n#define nvshmem_sync nvshmem_team_sync\n".to_string(),
-        _ => format!("\n#include <dushmem/impl/{name}_generic.h>\n"),
+        _ => format!("\n#include <dushmem/gen/{name}_generic.h>\n"),
     };
     let text = format!(
         "\n/* {about} */\n\n#include <dushmem/impl/host_common.h>\n{}\n{}{}{generic}{device}",
