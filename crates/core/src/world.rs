@@ -407,7 +407,7 @@ impl World {
         }
         let names: Vec<String> =
             std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect();
-        let strangers = crate::env::strangers(names.iter().map(String::as_str));
+        let strangers = crate::env::strangers(names.iter().map(String::as_str), false);
         for warning in self.settings.warnings.iter().chain(&strangers) {
             eprintln!("dushmem: {warning}");
         }
