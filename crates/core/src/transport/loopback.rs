@@ -14,6 +14,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+/// Operations held at a time: finding one that may go takes time for each of them. Further ones make room
+/// for themselves, as they do on a network whose queues are full.
+const MOST_HELD: usize = 512;
+
 /// Local memory of a held operation.
 #[derive(Debug)]
 enum Local {
@@ -156,6 +160,11 @@ impl Shared {
         for one in held {
             one.ctx.begin(one.pe);
             queue.held.push(one);
+        }
+        while queue.held.len() > MOST_HELD
+            && let Some(pick) = queue.pick(|_| true)
+        {
+            self.perform(&mut queue, pick);
         }
         drop(queue);
         if was_empty {
