@@ -1,6 +1,9 @@
 //! Barrier: afterwards everything that anybody has put is there, and everybody may read it.
 //!
 //! Each PE writes one element into every PE's array; after the barrier each adds up its own.
+//!
+//!   cargo build --release -p dushmem --example barrier
+//!   dushrun -n 4 target/release/examples/barrier
 use dushmem::Result;
 
 fn main() -> Result<()> {

@@ -1,5 +1,8 @@
 //! A distributed counter: PEs take numbered pieces of work from one counter, so that fast ones take more,
 //! and add their results to another.
+//!
+//!   cargo build --release -p dushmem --example counter
+//!   dushrun -n 4 target/release/examples/counter
 use dushmem::Result;
 
 const LIMIT: u64 = 200_000;

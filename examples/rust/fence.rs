@@ -3,6 +3,9 @@
 //! PE 0 sends ten messages to the last PE, each an array and then a flag. The fence between the two keeps
 //! the flag from overtaking the array; it completes nothing. What the last PE has received is known to
 //! PE 0 after a quiet only.
+//!
+//!   cargo build --release -p dushmem --example fence
+//!   dushrun -n 2 target/release/examples/fence
 use dushmem::{Cmp, Result};
 
 fn main() -> Result<()> {

@@ -2,6 +2,9 @@
 //!
 //! A get has its data when it returns. One in a scope has it at the scope's end, and the compiler sees to
 //! it that nobody looks before.
+//!
+//!   cargo build --release -p dushmem --example get
+//!   dushrun -n 4 target/release/examples/get
 use dushmem::Result;
 
 fn main() -> Result<()> {

@@ -1,6 +1,9 @@
 //! Heat in a plate, drawn as a PNG: a halo exchange.
 //!
-//! `dushrun -n 4 heat plate.png [size [steps]]`. The plate is `size` by `size` cells, its rows divided
+//!   cargo build --release -p dushmem --example heat
+//!   dushrun -n 4 target/release/examples/heat plate.png [size [steps]]
+//!
+//! The plate is `size` by `size` cells, its rows divided
 //! among the PEs. In each step a PE sends its first and its last row to the neighbours, each with a signal,
 //! waits for theirs, and computes its new rows. PE 0 gathers the picture. It does not depend on the number
 //! of PEs, to the last bit.

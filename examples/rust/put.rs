@@ -2,6 +2,9 @@
 //!
 //! All PEs allocate together, each its own copy. The put returns when the source may be changed again;
 //! that the data has arrived the last PE knows from the barrier.
+//!
+//!   cargo build --release -p dushmem --example put
+//!   dushrun -n 2 target/release/examples/put
 use dushmem::Result;
 
 fn main() -> Result<()> {

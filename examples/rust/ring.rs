@@ -1,6 +1,8 @@
 //! A ring: every PE writes its number into its right neighbour's memory.
 //!
-//! `dushrun -n 8 ring`, or `ring --threads 8` for PEs that are threads of one process.
+//!   cargo build --release -p dushmem --example ring
+//!   dushrun -n 8 target/release/examples/ring
+//!   target/release/examples/ring --threads 8     (PEs that are threads of one process)
 use dushmem::{Result, World};
 
 fn main() -> Result<()> {

@@ -99,6 +99,10 @@ int main(int argc, char **argv) {
     if (is("free_malloced")) F(free)(foreign);
 #ifndef FAMILY_NVSHMEM
     if (is("lock_stack")) F(set_lock)(&local);
+    if (is("lock_twice")) {
+      F(set_lock)(heap);
+      F(set_lock)(heap);
+    }
     if (is("clear_free_lock")) F(clear_lock)(heap);
 #endif
 #if HAVE_CTX
@@ -108,6 +112,13 @@ int main(int argc, char **argv) {
   }
   /* On every PE: collectives. */
   if (is("malloc_sizes")) F(malloc)(me == last ? 128 : 64);
+  if (is("malloc_against_finalize") || is("sync_against_finalize")) {
+    if (me == 0 && is("malloc_against_finalize")) F(malloc)(64);
+    if (me == 0 && is("sync_against_finalize")) F(team_sync)(K(TEAM_WORLD));
+    F(finalize)();
+    return 0;
+  }
+  if (is("negative") && F(malloc)((size_t)-8) != NULL) return 9;
   if (is("malloc_zero")) F(malloc)(me == last ? 0 : 64);
   if (is("alignment") && F(align)(3, 64) != NULL) return 9;
   if (is("calloc_sizes")) F(calloc)(me == last ? 3 : 4, 8);

@@ -1,6 +1,6 @@
 //! `cargo xtask demo`: the ring kernel on 8 PEs, from a fresh clone.
 use super::install::{self, Options};
-use super::workspace::{root, run, target};
+use super::workspace::{reason, root, run, target};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 
@@ -21,17 +21,17 @@ pub fn command(arguments: &[String]) -> Result<(), String> {
     println!("dushrun -n {PES} {}", program.display());
     let mut job = Command::new(prefix.join("bin/dushrun"));
     job.args(["-n", &PES.to_string()]).arg(&program).stdout(Stdio::piped());
-    let mut job = job.spawn().map_err(|error| format!("dushrun: {error}"))?;
+    let mut job = job.spawn().map_err(|error| format!("dushrun: {}", reason(&error)))?;
     let mut lines = Vec::new();
     if let Some(out) = job.stdout.take() {
         for line in BufReader::new(out).lines() {
-            let line = line.map_err(|error| format!("the ring's output: {error}"))?;
+            let line = line.map_err(|error| format!("the ring's output: {}", reason(&error)))?;
             println!("{line}");
             let _ = std::io::stdout().flush();
             lines.push(line);
         }
     }
-    let status = job.wait().map_err(|error| format!("dushrun: {error}"))?;
+    let status = job.wait().map_err(|error| format!("dushrun: {}", reason(&error)))?;
     if !status.success() {
         return Err(format!("the ring has failed: {status}"));
     }

@@ -1,9 +1,9 @@
 //! `cargo xtask install`: a folder with programs, libraries and headers that works wherever it stands.
-use super::workspace::{cargo, root, run, target};
+use super::workspace::{cargo, reason, root, run, target};
 use std::fs;
 use std::io;
 use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// What an installation is made of.
 #[derive(Debug)]
@@ -38,8 +38,25 @@ pub fn command(arguments: &[String]) -> Result<(), String> {
         }
     }
     let prefix = prefix.ok_or(usage)?;
-    let prefix = std::path::absolute(&prefix).map_err(|error| format!("{prefix}: {error}"))?;
-    install(&Options { prefix, profile })
+    install(&Options { prefix: clean(Path::new(&prefix))?, profile })
+}
+
+/// The path from the root on, without `.`, `..` and slashes too many. What is missing is made as far as a
+/// `..` needs it.
+fn clean(path: &Path) -> Result<PathBuf, String> {
+    let full = std::path::absolute(path).map_err(at(path))?;
+    let mut clean = PathBuf::new();
+    for part in full.components() {
+        if part == Component::ParentDir {
+            // The folder above is that of what a link leads to.
+            fs::create_dir_all(&clean).map_err(at(&clean))?;
+            clean = clean.canonicalize().map_err(at(&clean))?;
+            clean.pop();
+        } else {
+            clean.push(part);
+        }
+    }
+    Ok(clean)
 }
 
 /// Builds, and puts everything under the prefix.
@@ -68,14 +85,23 @@ pub fn install(options: &Options) -> Result<(), String> {
     let _ = fs::remove_dir_all(&stage);
     let count = staged?;
     println!("installed {count} files into {}", prefix.display());
-    println!("  {}", prefix.join("bin/dushcc").display());
-    println!("  {}", prefix.join("bin/dushrun").display());
+    println!("to find the programs: {}", path_line(&prefix.join("bin")));
     Ok(())
+}
+
+/// The shell's command that puts a folder on the PATH.
+fn path_line(folder: &Path) -> String {
+    let text = folder.display().to_string();
+    let plain = |c: char| c.is_alphanumeric() || "/._-+,@%".contains(c);
+    match text.chars().all(plain) {
+        true => format!("export PATH={text}:$PATH"),
+        false => format!("export PATH='{}':$PATH", text.replace('\'', "'\\''")),
+    }
 }
 
 fn at(path: &Path) -> impl Fn(io::Error) -> String {
     let path = path.to_path_buf();
-    move |error| format!("{}: {error}", path.display())
+    move |error| format!("{}: {}", path.display(), reason(&error))
 }
 
 fn stage_files(stage: &Path, built: &Path) -> Result<(), String> {
@@ -123,7 +149,9 @@ fn pkg_config() -> String {
 }
 
 fn copy(from: &Path, to: &Path) -> Result<(), String> {
-    fs::copy(from, to).map(drop).map_err(at(from))
+    fs::copy(from, to)
+        .map(drop)
+        .map_err(|error| format!("{} to {}: {}", from.display(), to.display(), reason(&error)))
 }
 
 fn link(target: &str, path: &Path) -> Result<(), String> {
@@ -186,7 +214,7 @@ fn put_in_place(stage: &Path, prefix: &Path) -> Result<usize, String> {
         fs::rename(stage.join(file), &to).map_err(at(&to))?;
     }
     for stale in old.lines().map(PathBuf::from).filter(|path| path.is_relative() && !new.contains(path)) {
-        let inside = stale.components().all(|part| matches!(part, std::path::Component::Normal(_)));
+        let inside = stale.components().all(|part| matches!(part, Component::Normal(_)));
         if inside {
             let _ = fs::remove_file(prefix.join(stale));
         }
@@ -197,6 +225,7 @@ fn put_in_place(stage: &Path, prefix: &Path) -> Result<usize, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dushmem_testkit::folder::Folder;
 
     fn stage(folder: &Path, names: &[&str]) -> PathBuf {
         let stage = folder.join("stage");
@@ -211,10 +240,37 @@ mod tests {
     }
 
     #[test]
+    fn paths_are_clean() {
+        let folder = std::env::temp_dir().join(format!("dushmem-clean-test-{}", std::process::id()));
+        fs::create_dir_all(folder.join("a/b")).unwrap();
+        symlink("a/b", folder.join("link")).unwrap();
+        let base = folder.canonicalize().unwrap();
+        let cleaned = |text: &str| clean(&base.join(text)).unwrap();
+        assert_eq!(cleaned("./new//x/."), base.join("new/x"));
+        assert_eq!(cleaned("link/x/"), base.join("link/x"));
+        assert_eq!(cleaned("link/../x"), base.join("a/x"));
+        assert_eq!(cleaned("new/../other/../x"), base.join("x"));
+        assert!(clean(Path::new("relative")).unwrap().is_absolute());
+        fs::write(base.join("file"), "").unwrap();
+        let error = clean(&base.join("file/../x")).unwrap_err();
+        assert!(error.contains("file") && !error.contains("os error"), "{error}");
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_shell_understands_the_line_about_the_path() {
+        for folder in ["/opt/dushmem/bin", "/with blank/it's $HOME/bin"] {
+            let line = format!("PATH=/bin; {}; printf %s \"$PATH\"", path_line(Path::new(folder)));
+            let out = std::process::Command::new("/bin/sh").args(["-c", &line]).output().unwrap();
+            assert_eq!(String::from_utf8(out.stdout).unwrap(), format!("{folder}:/bin"), "{line}");
+        }
+    }
+
+    #[test]
     fn an_earlier_installation_is_replaced_and_other_files_stay() {
-        let folder = std::env::temp_dir().join(format!("dushmem-install-test-{}", std::process::id()));
+        let folder = Folder::new("install");
         let prefix = folder.join("prefix");
-        let first = stage(&folder, &["bin/a", "lib/old.so", "include/x/y.h"]);
+        let first = stage(folder.path(), &["bin/a", "lib/old.so", "include/x/y.h"]);
         assert_eq!(put_in_place(&first, &prefix), Ok(4));
         assert!(!first.exists(), "moved in one step");
         fs::write(prefix.join("bin/other"), "").unwrap();
@@ -223,13 +279,12 @@ mod tests {
         let list = fs::read_to_string(prefix.join(LIST)).unwrap();
         fs::write(prefix.join(LIST), format!("{list}../outside\n{}\n", folder.join("outside").display()))
             .unwrap();
-        let second = stage(&folder, &["bin/a", "lib/new.so"]);
+        let second = stage(folder.path(), &["bin/a", "lib/new.so"]);
         assert_eq!(put_in_place(&second, &prefix), Ok(3));
         let found = files(&prefix).unwrap();
         let wanted = ["bin/a", "bin/other", LIST, "lib/new.so"];
         assert_eq!(found, wanted.map(PathBuf::from));
         assert_eq!(fs::read_to_string(prefix.join("bin/a")).unwrap(), "bin/a of 2");
         assert!(folder.join("outside").exists());
-        fs::remove_dir_all(&folder).unwrap();
     }
 }

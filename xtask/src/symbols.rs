@@ -15,7 +15,7 @@ fn exported(library: &PathBuf) -> Result<BTreeSet<String>, String> {
         .args(["-D", "--defined-only"])
         .arg(library)
         .output()
-        .map_err(|error| format!("nm: {error}; install binutils"))?;
+        .map_err(|error| format!("nm: {}; install binutils", crate::workspace::reason(&error)))?;
     if !output.status.success() {
         return Err(format!("nm {}: {}", library.display(), String::from_utf8_lossy(&output.stderr).trim()));
     }

@@ -1,4 +1,5 @@
 # find_package(dushmem) gives dushmem::dushmem, dushmem::static, and dushmem_add_kernels().
+cmake_policy(SET CMP0057 NEW) # if(... IN_LIST ...)
 get_filename_component(dushmem_PREFIX "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
 set(dushmem_DUSHCC "${dushmem_PREFIX}/bin/dushcc")
 set(dushmem_DUSHCXX "${dushmem_PREFIX}/bin/dushc++")
@@ -19,8 +20,21 @@ if(NOT TARGET dushmem::dushmem)
 endif()
 
 # dushmem_add_kernels(TARGET SOURCE...): compiles sources with kernels for the CPU by dushcc, with the
-# target's include folders and definitions, and adds the objects to the C++ target.
+# target's include folders and definitions, adds the objects to the target, and links dushmem::dushmem
+# unless the target links dushmem::static already.
 function(dushmem_add_kernels target)
+  if(NOT TARGET "${target}")
+    message(FATAL_ERROR "dushmem_add_kernels: ${target} is not a target: call add_executable or add_library before")
+  endif()
+  get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
+  if(NOT "CXX" IN_LIST languages)
+    message(FATAL_ERROR "dushmem_add_kernels: kernels are C++: add CXX to project() or call enable_language(CXX)")
+  endif()
+  # CMake does not see the language of objects, and it links C programs without the library of C++.
+  get_target_property(linker ${target} LINKER_LANGUAGE)
+  if(NOT linker)
+    set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
+  endif()
   set(includes "$<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>")
   set(definitions "$<TARGET_PROPERTY:${target},COMPILE_DEFINITIONS>")
   foreach(source IN LISTS ARGN)
@@ -49,7 +63,10 @@ function(dushmem_add_kernels target)
     target_sources(${target} PRIVATE "${object}")
     set_source_files_properties("${object}" PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
   endforeach()
-  target_link_libraries(${target} PRIVATE dushmem::dushmem)
+  get_target_property(linked ${target} LINK_LIBRARIES)
+  if(NOT "dushmem::static" IN_LIST linked)
+    target_link_libraries(${target} PRIVATE dushmem::dushmem)
+  endif()
 endfunction()
 
 set(dushmem_FOUND TRUE)

@@ -14,22 +14,22 @@
 //!
 //! `cargo xtask` lines are compared with the tasks that there are, and `export PATH` is what the test does
 //! itself; they are not run.
-mod common;
-
-use common::{Folder, installed, prefix, root};
-use dushmem_testkit::leftovers;
+use dushmem_testkit::folder::Folder;
+use dushmem_testkit::installation::{prefix, root};
+use dushmem_testkit::job::Job;
+use dushmem_testkit::tools::installed;
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
-/// Seconds that one line may take.
-const LIMIT: &str = "500";
+/// Time that one line may take.
+const LIMIT: Duration = Duration::from_secs(500);
 
 fn main() {
-    let mut pages = vec![root().join("README.md")];
+    let mut pages = vec![root().join("README.md"), root().join("examples/README.md")];
     let guide = fs::read_dir(root().join("docs/guide")).expect("the guide").flatten();
     pages.extend(guide.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "md")));
     pages.sort();
@@ -38,11 +38,18 @@ fn main() {
         output_is_compared()
     })];
     trials.push(Trial::test("links_lead_somewhere", || Ok(links()?)));
-    trials.extend(pages.into_iter().map(|page| {
-        let name = page.file_stem().expect("a name").to_string_lossy().into_owned();
-        Trial::test(name, move || Ok(Page::new(&page)?.run()?))
-    }));
+    trials
+        .extend(pages.into_iter().map(|page| Trial::test(name(&page), move || Ok(Page::new(&page)?.run()?))));
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
+}
+
+/// A page's name among the tests: that of its file, with the folder's where several have it.
+fn name(page: &Path) -> String {
+    let stem = page.file_stem().expect("a name").to_string_lossy().into_owned();
+    match page.parent().filter(|folder| stem == "README" && **folder != *root()).and_then(Path::file_name) {
+        Some(folder) => format!("{stem}-{}", folder.display()),
+        None => stem,
+    }
 }
 
 /// A fenced block.
@@ -96,38 +103,35 @@ struct Page {
     blocks: Vec<Block>,
     folder: Folder,
     name: String,
-    mark: String,
     /// Behind lines that were left out there is nothing to compare.
     printed: Option<Printed>,
 }
 
 impl Page {
     fn new(path: &Path) -> Result<Page, String> {
-        let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
+        let name = name(path);
         let text = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
         let blocks = blocks(&text).map_err(|why| format!("{}: {why}", path.display()))?;
-        let folder = Folder::new("docs", &name);
-        let at = |error: std::io::Error| format!("{}: {error}", folder.0.display());
+        let folder = Folder::new(&format!("docs-{name}"));
+        let at = |error: std::io::Error| format!("{}: {error}", folder.path().display());
         for part in ["work", "bin", "tmp"] {
-            fs::create_dir(folder.0.join(part)).map_err(at)?;
+            fs::create_dir(folder.join(part)).map_err(at)?;
         }
         // Pages take the reader to be beside a clone.
-        symlink(root(), folder.0.join("dushmem")).map_err(at)?;
+        symlink(root(), folder.join("dushmem")).map_err(at)?;
         if let Ok(nvcc) = std::env::var("DUSHMEM_NVCC") {
-            let wrapper = folder.0.join("bin/nvcc");
+            let wrapper = folder.join("bin/nvcc");
             fs::write(&wrapper, format!("#!/bin/sh\nexec '{nvcc}' \"$@\"\n")).map_err(at)?;
             fs::set_permissions(&wrapper, fs::Permissions::from_mode(0o755)).map_err(at)?;
         }
-        let mark = format!("docs-{}-{name}", std::process::id());
-        Ok(Page { blocks, folder, name, mark, printed: None })
+        Ok(Page { blocks, folder, name, printed: None })
     }
 
     fn run(mut self) -> Result<(), String> {
         for block in std::mem::take(&mut self.blocks) {
             self.block(&block).map_err(|why| format!("{}, line {}: {why}", self.name, block.line))?;
         }
-        let left = leftovers::processes_after(&self.mark, Duration::from_secs(2));
-        if left.is_empty() { Ok(()) } else { Err(format!("processes were left behind: {left:?}")) }
+        Ok(())
     }
 
     fn block(&mut self, block: &Block) -> Result<(), String> {
@@ -147,7 +151,7 @@ impl Page {
     }
 
     fn write(&self, name: &str, text: &str) -> Result<(), String> {
-        let path = self.folder.0.join("work").join(name);
+        let path = self.folder.join("work").join(name);
         if name.split('/').any(|part| part == "..") || name.starts_with('/') {
             return Err(format!("{name} is outside of the page's folder"));
         }
@@ -164,10 +168,9 @@ impl Page {
 
     fn shell(&mut self, block: &Block) -> Result<(), String> {
         if let Some(program) = block.value("needs")
+            && !self.folder.join("bin").join(program).is_file()
             && !installed(program)
-            && !self.folder.0.join("bin").join(program).is_file()
         {
-            println!("skipped: {program} is not installed");
             self.printed = None;
             return Ok(());
         }
@@ -192,40 +195,38 @@ impl Page {
             ["cd" | "export" | "set", ..] => return Err("has no effect on the lines after it".into()),
             _ => {}
         }
-        let out = self.command(line).output().map_err(|error| error.to_string())?;
-        let (stdout, stderr) = (String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
-        if out.status.code() != Some(wanted) {
-            return Err(format!("{} instead of {wanted}\n{stdout}\n{stderr}", out.status));
+        let out = self.job(line).run();
+        if out.code != wanted {
+            return Err(format!("code {} instead of {wanted}\n{}\n{}", out.code, out.stdout, out.stderr));
         }
-        printed.stdout += &stdout;
-        printed.stderr += &stderr;
+        printed.stdout += &out.stdout;
+        printed.stderr += &out.stderr;
         Ok(())
     }
 
-    fn command(&self, line: &str) -> Command {
-        let mut command = Command::new("timeout");
-        command.args(["-k", "5", LIMIT, "bash", "-c", line]);
+    fn job(&self, line: &str) -> Job {
+        let mut job = Job::of("bash".as_ref()).args(["-c", line]).limit(LIMIT);
         // As in a shell of the reader's, not in one under cargo.
         for (name, _) in std::env::vars_os() {
             let text = name.to_string_lossy();
             let ours = ["DUSHMEM_", "NVSHMEM_", "SHMEM_", "SMA_", "CARGO", "NEXTEST"];
             let kept = ["CARGO_HOME", "CARGO_NET_OFFLINE"];
             if ours.iter().any(|start| text.starts_with(start)) && !kept.contains(&&*text) {
-                command.env_remove(&name);
+                job = job.without(&name);
             }
         }
-        command.env_remove("LD_LIBRARY_PATH").env_remove("DISPLAY");
         let path = std::env::var_os("PATH").unwrap_or_default();
-        let before = [self.folder.0.join("bin"), prefix().join("bin")];
+        let before = [self.folder.join("bin"), prefix().join("bin")];
         let all = before.into_iter().chain(std::env::split_paths(&path));
-        command.env("PATH", std::env::join_paths(all).expect("folders without colons"));
-        command.env("prefix", prefix());
-        // What was downloaded for the workspace is enough, and pages share what they compile.
-        command.env("CARGO_NET_OFFLINE", "true");
-        command.env("CARGO_BUILD_BUILD_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("docs"));
-        command.env("TMPDIR", self.folder.0.join("tmp")).env(leftovers::MARK, &self.mark);
-        command.current_dir(self.folder.0.join("work")).stdin(Stdio::null());
-        command
+        job.without("LD_LIBRARY_PATH")
+            .without("DISPLAY")
+            .env("PATH", std::env::join_paths(all).expect("folders without colons"))
+            .env("prefix", prefix())
+            // What was downloaded for the workspace is enough, and pages share what they compile.
+            .env("CARGO_NET_OFFLINE", "true")
+            .env("CARGO_BUILD_BUILD_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("docs"))
+            .env("TMPDIR", self.folder.join("tmp"))
+            .at(&self.folder.join("work"))
     }
 
     fn compare(&self, wanted: &str, part: fn(&Printed) -> &String) -> Result<(), String> {
@@ -288,9 +289,10 @@ fn matches(pattern: &str, line: &str) -> bool {
 
 /// Links to files, from every page of the repository.
 fn links() -> Result<(), String> {
-    let mut pages: Vec<PathBuf> = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
-        .map(|name| root().join(name))
-        .into();
+    let mut pages: Vec<PathBuf> =
+        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "examples/README.md"]
+            .map(|name| root().join(name))
+            .into();
     for folder in ["docs", "docs/guide", "docs/design"] {
         let entries = fs::read_dir(root().join(folder)).map_err(|error| format!("{folder}: {error}"))?;
         let paths = entries.flatten().map(|entry| entry.path());
@@ -335,8 +337,8 @@ fn blocks_are_read() -> Result<(), Failed> {
 }
 
 fn trial(text: &str) -> Result<(), String> {
-    let folder = Folder::new("docs", "trial");
-    let page: PathBuf = folder.0.join("trial-page.md");
+    let folder = Folder::new("docs-trial");
+    let page: PathBuf = folder.join("trial-page.md");
     fs::write(&page, text).expect("written");
     Page::new(&page)?.run()
 }

@@ -1,7 +1,8 @@
 //! The installation, used as a user of it would.
-mod common;
-
-use common::{Folder, prefix, root};
+use dushmem_testkit::folder::Folder;
+use dushmem_testkit::installation::{prefix, root};
+use dushmem_testkit::job::{Job, Outcome};
+use dushmem_testkit::tools::installed;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -15,35 +16,15 @@ fn output(command: &mut Command) -> String {
     stdout.into_owned()
 }
 
-/// Runs a program on some PEs and gives its lines in order of the alphabet.
-#[track_caller]
-fn job(prefix: &Path, pes: usize, program: &Path) -> Vec<String> {
-    let mut command = Command::new(prefix.join("bin/dushrun"));
-    let out = output(command.args(["-n", &pes.to_string(), "--timeout", "60"]).arg(program));
-    let mut lines: Vec<String> = out.lines().map(str::to_string).collect();
-    lines.sort();
-    lines
-}
-
-fn ring(pes: usize) -> Vec<String> {
-    let line = |pe: usize| format!("PE {pe}: received {0}, expected {0}", (pe + pes - 1) % pes);
-    let mut lines: Vec<String> = (0..pes).map(line).collect();
-    lines.sort();
-    lines
-}
-
-fn installed(program: &str) -> bool {
-    let there = common::installed(program);
-    if !there {
-        println!("skipped: {program} is not installed");
-    }
-    there
+/// A program as a job of the dushrun of an installation.
+fn job(prefix: &Path, pes: usize, program: &Path) -> Outcome {
+    Job::of(&prefix.join("bin/dushrun")).args(["-n", &pes.to_string()]).args([program]).run()
 }
 
 #[test]
 fn the_ring_kernel_runs_on_any_number_of_pes() {
-    let (prefix, folder) = (prefix(), Folder::new("installed", "ring"));
-    let program = folder.0.join("ring");
+    let (prefix, folder) = (prefix(), Folder::new("ring"));
+    let program = folder.join("ring");
     let source = root().join("examples/kernel/ring.hip.cpp");
     output(
         Command::new(prefix.join("bin/dushcc"))
@@ -53,21 +34,16 @@ fn the_ring_kernel_runs_on_any_number_of_pes() {
             .arg(&program),
     );
     for pes in [1, 2, 3, 4, 7, 8, 16] {
-        assert_eq!(job(&prefix, pes, &program), ring(pes));
+        job(prefix, pes, &program).prints_ring(pes);
     }
-    let mut expected: Vec<String> = fs::read_to_string(root().join("examples/kernel/ring.expected"))
-        .unwrap()
-        .lines()
-        .map(str::to_string)
-        .collect();
-    expected.sort();
-    assert_eq!(ring(4), expected);
+    let expected = fs::read_to_string(root().join("examples/kernel/ring.expected")).unwrap();
+    job(prefix, 4, &program).prints(expected.lines());
 }
 
 #[test]
 fn a_kernel_source_needs_no_other_include() {
-    let (prefix, folder) = (prefix(), Folder::new("installed", "bare"));
-    let program = folder.0.join("bare");
+    let (prefix, folder) = (prefix(), Folder::new("bare"));
+    let program = folder.join("bare");
     for compiler in ["g++", "clang++"].into_iter().filter(|compiler| installed(compiler)) {
         let mut compile = Command::new(prefix.join("bin/dushcc"));
         compile
@@ -76,19 +52,16 @@ fn a_kernel_source_needs_no_other_include() {
             .arg("-o")
             .arg(&program);
         output(&mut compile);
-        let lines = job(&prefix, 3, &program);
-        assert_eq!(
-            lines,
-            ["PE 0: total 1128, expected 1128", "PE 1: total 0, expected 0", "PE 2: total 0, expected 0"],
-            "{compiler}"
-        );
+        let lines =
+            ["PE 0: total 1128, expected 1128", "PE 1: total 0, expected 0", "PE 2: total 0, expected 0"];
+        job(prefix, 3, &program).prints(lines);
     }
 }
 
 #[test]
 fn launches_of_every_kind_meet_the_real_headers() {
-    let (prefix, folder) = (prefix(), Folder::new("installed", "launches"));
-    let program = folder.0.join("launches");
+    let (prefix, folder) = (prefix(), Folder::new("launches"));
+    let program = folder.join("launches");
     for (compiler, standard) in [("g++", "c++17"), ("g++", "gnu++20"), ("clang++", "c++17")] {
         if !installed(compiler) {
             continue;
@@ -112,24 +85,24 @@ fn launches_of_every_kind_meet_the_real_headers() {
 
 #[test]
 fn a_moved_installation_works() {
-    let folder = Folder::new("installed", "moved");
-    let moved = folder.0.join("some where");
+    let folder = Folder::new("moved");
+    let moved = folder.join("some where");
     output(Command::new("cp").arg("-a").arg(prefix()).arg(&moved));
     let sources = [root().join("examples/c/ring.c"), root().join("examples/kernel/ring.hip.cpp")];
     for (source, option) in sources.iter().flat_map(|source| [(source, "-O1"), (source, "--static-lib")]) {
-        let program = folder.0.join("ring");
+        let program = folder.join("ring");
         output(Command::new(moved.join("bin/dushcc")).arg(option).arg(source).arg("-o").arg(&program));
         let used = output(Command::new("ldd").arg(&program));
         let from_there = used.contains(&*moved.join("lib").to_string_lossy());
         assert_eq!(from_there, option == "-O1", "{used}");
-        assert_eq!(job(&moved, 4, &program), ring(4));
+        job(&moved, 4, &program).prints_ring(4);
     }
 }
 
 #[test]
 fn link_names_of_other_installations_work() {
-    let (prefix, folder) = (prefix(), Folder::new("installed", "names"));
-    let program = folder.0.join("ring");
+    let (prefix, folder) = (prefix(), Folder::new("names"));
+    let program = folder.join("ring");
     for family in ["dushmem", "nvshmem"] {
         let mut compile = Command::new("gcc");
         compile
@@ -140,7 +113,7 @@ fn link_names_of_other_installations_work() {
             .arg(&program);
         compile.arg("-L").arg(prefix.join("lib")).arg(format!("-Wl,-rpath,{}", prefix.join("lib").display()));
         output(compile.arg(format!("-l{family}_device")).arg(format!("-l{family}_host")));
-        assert_eq!(job(&prefix, 2, &program), ring(2), "{family}");
+        job(prefix, 2, &program).prints_ring(2);
     }
 }
 
@@ -149,15 +122,15 @@ fn pkg_config_gives_what_a_build_needs() {
     if !installed("pkg-config") {
         return;
     }
-    let (prefix, folder) = (prefix(), Folder::new("installed", "pkg-config"));
+    let (prefix, folder) = (prefix(), Folder::new("pkg-config"));
     let mut query = Command::new("pkg-config");
     query.env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig")).args(["--cflags", "--libs", "dushmem >= 0.1"]);
     let flags = output(&mut query);
-    let program = folder.0.join("ring");
+    let program = folder.join("ring");
     let mut compile = Command::new("gcc");
     compile.arg(root().join("examples/c/ring.c")).args(flags.split_whitespace()).arg("-o").arg(&program);
     output(&mut compile);
-    assert_eq!(job(&prefix, 4, &program), ring(4));
+    job(prefix, 4, &program).prints_ring(4);
 }
 
 #[test]
@@ -165,17 +138,22 @@ fn cmake_finds_the_package_and_builds_kernels() {
     if !installed("cmake") || !installed("make") {
         return;
     }
-    let (prefix, folder) = (prefix(), Folder::new("installed", "cmake"));
-    let source = folder.0.join("source");
+    let (prefix, folder) = (prefix(), Folder::new("cmake"));
+    let source = folder.join("source");
     fs::create_dir_all(source.join("with blank")).unwrap();
     fs::copy(root().join("xtask/tests/sources/CMakeLists.txt"), source.join("CMakeLists.txt")).unwrap();
     fs::copy(root().join("examples/c/ring.c"), source.join("host.c")).unwrap();
     fs::write(source.join("with blank/value.h"), "#define VALUE (ANSWER + 1)\n").unwrap();
-    fs::write(source.join("main.cpp"), "int kernel();\nint main() { return kernel(); }\n").unwrap();
+    fs::write(source.join("main.cpp"), "extern \"C\" int kernel();\nint main() { return kernel(); }\n")
+        .unwrap();
     let kernel = "#include <dushmem.h>\n#include \"value.h\"\n__global__ void k(int *a) { *a = VALUE; }\n\
-        int kernel() { int a = 0; k<<<1, 1>>>(&a); cudaDeviceSynchronize(); printf(\"%d\\n\", a); return 0; }\n";
+        extern \"C\" int kernel() { int a = 0; k<<<1, 1>>>(&a); cudaDeviceSynchronize(); printf(\"%d\\n\", a); return 0; }\n";
     fs::write(source.join("kernel.cu"), kernel).unwrap();
-    let build = folder.0.join("build");
+    fs::write(source.join("main.c"), "int kernel(void);\nint main(void) { return kernel(); }\n").unwrap();
+    for name in ["ring.hip.cpp", "plain.cpp"] {
+        fs::copy(root().join("examples/kernel/ring.hip.cpp"), source.join(name)).unwrap();
+    }
+    let build = folder.join("build");
     let mut configure = Command::new("cmake");
     configure
         .arg("-S")
@@ -185,9 +163,13 @@ fn cmake_finds_the_package_and_builds_kernels() {
         .arg(format!("-DCMAKE_PREFIX_PATH={}", prefix.display()));
     output(&mut configure);
     output(Command::new("cmake").arg("--build").arg(&build));
-    assert_eq!(job(&prefix, 3, &build.join("host")), ring(3));
-    assert_eq!(job(&prefix, 2, &build.join("host_static")), ring(2));
+    job(prefix, 3, &build.join("host")).prints_ring(3);
+    job(prefix, 2, &build.join("host_static")).prints_ring(2);
     assert_eq!(output(&mut Command::new(build.join("kernel"))), "43\n");
+    job(prefix, 3, &build.join("alone")).prints_ring(3);
+    job(prefix, 3, &build.join("alone_static")).prints_ring(3);
+    assert!(!output(Command::new("ldd").arg(build.join("alone_static"))).contains("libdushmem"));
+    assert_eq!(output(&mut Command::new(build.join("mixed"))), "21\n");
     // A changed header is seen.
     fs::write(source.join("with blank/value.h"), "#define VALUE (ANSWER + 2)\n").unwrap();
     output(Command::new("cmake").arg("--build").arg(&build));
@@ -200,13 +182,13 @@ fn the_ring_kernel_compiles_with_nvcc() {
         println!("skipped: DUSHMEM_NVCC names no nvcc");
         return;
     };
-    let (prefix, folder) = (prefix(), Folder::new("installed", "nvcc"));
+    let (prefix, folder) = (prefix(), Folder::new("nvcc"));
     let include = prefix.join("include");
     for separate in ["false", "true"] {
         let mut compile = Command::new(&nvcc);
         compile.args(["-x", "cu", "-arch=sm_90", "-std=c++17", "-c", &format!("-rdc={separate}")]);
         compile.arg("-I").arg(&include).arg("-I").arg(include.join("dushmem/nvcc"));
-        compile.arg(root().join("examples/kernel/ring.hip.cpp")).arg("-o").arg(folder.0.join("ring.o"));
+        compile.arg(root().join("examples/kernel/ring.hip.cpp")).arg("-o").arg(folder.join("ring.o"));
         output(&mut compile);
     }
 }

@@ -1,13 +1,10 @@
 //! The rules of ARCHITECTURE.md that a program can check.
+use dushmem_testkit::installation::root;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is in the workspace").to_path_buf()
-}
 
 /// Files below these folders with these extensions, relative to the workspace, build results aside.
 fn files(folders: &[&str], extensions: &[&str]) -> Vec<PathBuf> {
@@ -72,7 +69,8 @@ fn allowed(package: &str) -> Option<&'static [&'static str]> {
         "dushmem" | "dushmem-capi" => &["backends", "emu", "core", "os"],
         // Only dushinfo looks at the engine; the next test but one holds the others to `boot` and `os`.
         "dushmem-cli" => &["boot", "os", "backends", "dushmem"],
-        "dushmem-bench" => &["dushmem", "os"],
+        // What all programs have in common.
+        "dushmem-bench" => &["dushmem", "cli", "os"],
         "dushmem-testkit" => &["boot", "core", "os", "dushmem"],
         "xtask" => &[],
         _ => return None,

@@ -38,7 +38,7 @@ struct Args {
 }
 
 fn main() -> ExitCode {
-    let args = Args::parse();
+    let args: Args = dushmem_cli::usage::parse_or_exit();
     match run(&args) {
         Ok(rows) => {
             print!("{}", report::render(&rows, args.format));

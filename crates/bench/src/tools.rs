@@ -1,5 +1,6 @@
 //! The tools of the installation that this program belongs to.
 use crate::rows::Row;
+use dushmem_os::reason::reason;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::{env, fs, io};
@@ -11,7 +12,7 @@ pub enum ToolError {
     #[error("{0} is missing; run dushbench from an installation (cargo xtask install --prefix DIR)")]
     Missing(PathBuf),
     /// A tool could not be run.
-    #[error("cannot run {tool}: {why}")]
+    #[error("cannot run {tool}: {}", reason(why))]
     Run { tool: String, why: io::Error },
     /// A tool failed.
     #[error("{tool} failed ({status}): {output}")]
@@ -20,7 +21,7 @@ pub enum ToolError {
     #[error("no rows in the output of the measuring program: {0:?}")]
     Output(String),
     /// A file could not be written or read.
-    #[error("{path}: {why}")]
+    #[error("{}: {}", path.display(), reason(why))]
     File { path: PathBuf, why: io::Error },
 }
 

@@ -2,8 +2,9 @@
 use crate::error::BootError;
 use crate::launch::{LaunchLine, VARIABLE};
 use crate::launcher::Launched;
-use crate::singleton::Singleton;
+use crate::singleton;
 use dushmem_core::bootstrap::Bootstrap;
+use dushmem_core::env::variable;
 use dushmem_os::process;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -103,9 +104,8 @@ pub fn connect() -> Result<Arc<dyn Bootstrap>, BootError> {
     if let Some(same) = launched.as_ref().filter(|l| !l.is_forked_child()) {
         return Ok(Arc::clone(same) as Arc<dyn Bootstrap>);
     }
-    let get = |name: &str| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
-    match choose(&get)? {
-        Choice::Singleton => Ok(Arc::new(Singleton::new()?)),
+    match choose(&variable)? {
+        Choice::Singleton => singleton::job(),
         Choice::Launcher(line) => {
             let joined = Arc::new(Launched::join(&line)?);
             // SAFETY: init is the first call of a program, before threads that use the environment.

@@ -1,5 +1,6 @@
 //! What can go wrong before there is a job.
 use dushmem_core::error::Error;
+use dushmem_os::reason::reason;
 
 /// An error of start-up. Each names the variable, its value, and what to do.
 #[derive(Debug, thiserror::Error)]
@@ -30,7 +31,7 @@ pub enum BootError {
     Taken { pe: usize, pid: u32 },
     #[error("npes = {0}: a job has 1 to {max} PEs", max = crate::launch::MAX_PES)]
     BadCount(usize),
-    #[error("cannot {what}: {why}")]
+    #[error("cannot {what}: {}", reason(why))]
     System { what: &'static str, why: std::io::Error },
 }
 

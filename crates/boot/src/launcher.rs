@@ -1,8 +1,7 @@
 //! A PE that dushrun started.
 use crate::error::BootError;
 use crate::launch::{LaunchLine, Message};
-use crate::node::Node;
-use crate::singleton::end_process;
+use crate::node::{Node, end_process};
 use dushmem_core::bootstrap::Bootstrap;
 use dushmem_core::job::{JobPage, PeState};
 use dushmem_os::fault::Owner;

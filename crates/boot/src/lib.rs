@@ -10,7 +10,6 @@
 //! | [`launch`] | the protocol between dushrun and its PEs |
 //! | [`launcher`], [`singleton`], [`threads`] | implementations of [`dushmem_core::bootstrap::Bootstrap`] |
 //! | [`error`] | what can go wrong |
-#![deny(unsafe_op_in_unsafe_fn)]
 
 pub mod detect;
 pub mod error;

@@ -1,8 +1,9 @@
 //! What all bootstraps of one node do alike.
 use crate::error::BootError;
+use dushmem_core::bootstrap::Bootstrap;
 use dushmem_core::job::{JobPage, PeState};
 use dushmem_core::wait::SpinPolicy;
-use dushmem_os::memory;
+use dushmem_os::{memory, process};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// One PE's hold on the node's memory and its job page.
@@ -54,4 +55,52 @@ impl Node {
     pub(crate) fn set_state(&self, state: PeState) {
         self.page.set_state(self.me, state);
     }
+}
+
+/// A PE of a job that is one process: its only PE, or a thread.
+#[derive(Debug)]
+pub(crate) struct Local(Node);
+
+impl Local {
+    pub(crate) fn new(memory: OwnedFd, me: usize, pes: usize) -> Result<Local, BootError> {
+        Ok(Local(Node::new(memory, me, pes)?))
+    }
+}
+
+impl Bootstrap for Local {
+    fn place(&self) -> (usize, usize) {
+        self.0.place()
+    }
+
+    fn node_memory(&self) -> (BorrowedFd<'_>, &JobPage) {
+        self.0.memory()
+    }
+
+    fn allgather(&self, mine: &[u8]) -> Vec<Vec<u8>> {
+        self.0.allgather(mine)
+    }
+
+    fn barrier(&self) {
+        self.0.barrier();
+    }
+
+    fn report(&self, state: PeState) {
+        self.0.set_state(state);
+    }
+
+    /// Ends the process, and with it all PEs.
+    fn abort(&self, code: i32, message: &str) -> ! {
+        end_process(code, message)
+    }
+}
+
+/// Prints the message, writes out what is buffered, and ends the process without exit handlers, which
+/// might communicate.
+pub(crate) fn end_process(code: i32, message: &str) -> ! {
+    if !message.is_empty() {
+        eprintln!("{message}");
+    }
+    let _ = std::io::Write::flush(&mut std::io::stdout());
+    process::flush_stdio();
+    process::exit_now(code)
 }

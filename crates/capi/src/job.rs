@@ -3,9 +3,9 @@ use crate::context::Ctx;
 use crate::generated::inlined;
 use crate::name::{Family, Name};
 use core::ffi::{CStr, c_void};
-use core::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, Ordering};
 use dushmem_core::bootstrap::Bootstrap;
-use dushmem_core::env::Settings;
+use dushmem_core::env::{Settings, variable};
 use dushmem_core::error::{Error, Result};
 use dushmem_core::fastpath::FastPath;
 use dushmem_core::process::Place;
@@ -31,6 +31,9 @@ const fn number(digits: &str) -> i32 {
 
 /// The world between init and the last finalize.
 static WORLD: AtomicPtr<World> = AtomicPtr::new(core::ptr::null_mut());
+
+/// Whether the library has been finalized before.
+static LEFT: AtomicBool = AtomicBool::new(false);
 
 /// What the inline functions of the headers read.
 static RECORD: FastPath = FastPath::new();
@@ -114,6 +117,11 @@ pub fn place() -> Option<usize> {
     boot().map(|boot| boot.place().0)
 }
 
+/// True after the last finalize.
+pub fn was_initialised() -> bool {
+    LEFT.load(Ordering::Relaxed)
+}
+
 /// True between init and the last finalize.
 pub fn is_initialised() -> bool {
     world().is_some()
@@ -140,10 +148,6 @@ fn inline_forms_allowed() -> bool {
     dushmem_os::symbols::taken_over((&raw const RECORD).cast::<c_void>(), &inlined).is_none()
 }
 
-fn variable(name: &str) -> Option<String> {
-    std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
-}
-
 /// Joins the job, or counts one more use; provides at least the thread level `requested`.
 pub fn enter(name: Name, requested: i32) -> Result<i32> {
     if !(0..=3).contains(&requested) {
@@ -161,7 +165,13 @@ pub fn enter(name: Name, requested: i32) -> Result<i32> {
         let options = InitOptions { static_data: family == Family::Shmem, thread_pe: false };
         let world = World::init(boot, &settings, options)?;
         dushmem_backends::device().attach(&world, world.n_pes() as usize)?;
-        announce(&world);
+        world.greet();
+        if world.my_pe() == 0 && crate::modules::count() > 0 {
+            eprintln!(
+                "dushmem: this program has kernels for a GPU, which this library can't drive: they end with an \
+                 error if they call it; compile with dushcc to run them on the CPU"
+            );
+        }
         WORLD.store(Arc::as_ptr(&world).cast_mut(), Ordering::Release);
         if inline_forms_allowed() {
             RECORD.publish(&world);
@@ -175,32 +185,6 @@ pub fn enter(name: Name, requested: i32) -> Result<i32> {
     }
     job.uses += 1;
     Ok(job.thread_level)
-}
-
-/// What the program is told at init, by one PE.
-fn announce(world: &World) {
-    if world.my_pe() != 0 {
-        return;
-    }
-    let settings = world.settings();
-    if crate::modules::count() > 0 {
-        eprintln!(
-            "dushmem: this program has kernels for a GPU, which this library can't drive: they end with an error \
-             if they call it; compile with dushcc to run them on the CPU"
-        );
-    }
-    for warning in &settings.warnings {
-        eprintln!("dushmem: {warning}");
-    }
-    if settings.print_version {
-        eprintln!(
-            "dushmem {}: {} PEs, {} bytes of symmetric heap each, transport {}",
-            env!("CARGO_PKG_VERSION"),
-            world.n_pes(),
-            settings.heap_size,
-            world.transport_name()
-        );
-    }
 }
 
 /// Counts one use less; the last one leaves the job. Nothing in a forked child, whose exit handlers, the
@@ -225,6 +209,7 @@ pub fn leave() -> Result<()> {
     }
     let left = world.finalize();
     WORLD.store(core::ptr::null_mut(), Ordering::Release);
+    LEFT.store(true, Ordering::Relaxed);
     *job = Job { boot: job.boot.take(), ..Job::default() };
     left
 }

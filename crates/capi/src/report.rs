@@ -1,7 +1,7 @@
 //! What happens when a call fails.
 use crate::job;
 use crate::name::Name;
-use dushmem_core::error::{Error, Result};
+use dushmem_core::error::{self, Error, Result};
 use dushmem_core::world::World;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,19 +11,25 @@ const NO_JOB: i32 = 1;
 
 /// The one line about an error.
 #[cold]
-fn line(name: Name, error: &Error, place: Option<usize>) -> String {
-    let host = dushmem_os::symbols::host_name();
-    let (name, prefix) = (name.as_str(), name.family().prefix());
-    let text = match (error, job::forked_from()) {
-        (Error::NotInitialised, Some(pe)) => {
-            format!("this process is a fork of PE {pe} and no PE; only PE {pe} itself can make calls")
+fn line(name: Name, error: &Error, pe: Option<usize>) -> String {
+    let prefix = name.family().prefix();
+    match (error, job::forked_from()) {
+        (Error::NotInitialised, Some(parent)) => {
+            let text = format!(
+                "this process is a fork of PE {parent} and no PE; only PE {parent} itself can make calls"
+            );
+            error::line(pe, name.as_str(), &text)
         }
-        (Error::NotInitialised, None) => format!("not initialised: call {prefix}_init first"),
-        (other, _) => other.to_string(),
-    };
-    match place {
-        Some(pe) => format!("dushmem: PE {pe} (host {host}): {name}: {text}"),
-        None => format!("dushmem: (host {host}): {name}: {text}"),
+        (Error::NotInitialised, None) if job::was_initialised() => {
+            let text = format!(
+                "called after the last {prefix}_finalize; calls belong between {prefix}_init and {prefix}_finalize"
+            );
+            error::line(pe, name.as_str(), &text)
+        }
+        (Error::NotInitialised, None) => {
+            error::line(pe, name.as_str(), &format!("not initialised: call {prefix}_init first"))
+        }
+        (other, _) => error::line(pe, name.as_str(), other),
     }
 }
 
@@ -33,8 +39,8 @@ static SHARED_ERRORS: AtomicU64 = AtomicU64::new(0);
 /// Prints the line about an error; where all PEs of a collective get the same one, the first of them prints it.
 #[cold]
 pub fn print(name: Name, error: &Error) {
-    let first = match (error.told_by(), job::boot()) {
-        (Some(_), Some(boot)) => {
+    let first = match job::boot() {
+        Some(boot) if error.is_everybodys() => {
             let mut hash = DefaultHasher::new();
             (SHARED_ERRORS.fetch_add(1, Ordering::Relaxed), error.to_string()).hash(&mut hash);
             boot.node_memory().1.first_to_tell(hash.finish())

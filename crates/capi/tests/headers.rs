@@ -1,9 +1,10 @@
 //! Each public header compiles alone, and all together, in every supported language version.
 mod common;
+use dushmem_testkit::folder::Folder;
 use std::process::Command;
 
 /// Compiles the including of `headers` without a warning.
-fn compiles(folder: &std::path::Path, compiler: &str, standard: &str, headers: &[&str]) {
+fn compiles(folder: &Folder, compiler: &str, standard: &str, headers: &[&str]) {
     let language = if compiler.contains("++") { "c++" } else { "c" };
     let file = folder.join(format!("{}-{}.{language}", standard, headers.concat().replace('/', "-")));
     let mut text: String = headers.iter().map(|header| format!("#include <{header}>\n")).collect();
@@ -22,16 +23,14 @@ fn compiles(folder: &std::path::Path, compiler: &str, standard: &str, headers: &
 
 fn matrix(compiler: &str, standard: &str) {
     if !common::available(compiler) {
-        eprintln!("{compiler} is not installed: not tried");
         return;
     }
-    let folder = common::folder(&format!("headers-{compiler}-{standard}"));
+    let folder = Folder::new(&format!("headers-{compiler}-{standard}"));
     // The x headers begin with the plain ones.
     for header in ["dushmemx.h", "nvshmemx.h", "shmemx.h"] {
         compiles(&folder, compiler, standard, &[header]);
     }
     compiles(&folder, compiler, standard, &["mpp/shmem.h", "nvshmem.h", "dushmem.h", "mpp/shmemx.h"]);
-    std::fs::remove_dir_all(&folder).expect("removing the test's folder");
 }
 
 macro_rules! matrix {
@@ -61,12 +60,12 @@ matrix! {
 /// library through the aliases.
 #[test]
 fn device_compilers_find_aliases() {
-    let folder = common::folder("alias");
+    let folder = Folder::new("alias");
     let file = folder.join("alias.cc");
     // What the device header will do, here without a device compiler.
     let text = "#include <dushmem/impl/host_common.h>\n\
                 #undef DUSHMEM_IMPL_DEVICE_COMPILER\n#define DUSHMEM_IMPL_DEVICE_COMPILER 1\n\
-                #include <dushmemx.h>\n#include <nvshmemx.h>\n#include <dushmem/impl/host_alias.h>\n\
+                #include <dushmemx.h>\n#include <nvshmemx.h>\n#include <dushmem/gen/host_alias.h>\n\
                 inline void dushmem_int_p(int *dest, int value, int pe) { dushmem_host_int_p(dest, value, pe); }\n\
                 inline int nvshmem_my_pe() { return nvshmem_host_my_pe(); }\n\
                 int main() { dushmem_init(); int *x = static_cast<int *>(dushmem_malloc(4));\n\
@@ -85,5 +84,4 @@ fn device_compilers_find_aliases() {
             .arg(&out),
     );
     common::succeed(&mut common::alone(&out));
-    std::fs::remove_dir_all(&folder).expect("removing the test's folder");
 }

@@ -1,17 +1,16 @@
 //! C and C++ programs against the built library, as one PE.
 mod common;
+use dushmem_testkit::folder::Folder;
 use std::process::Command;
 
 fn passes(name: &str, compiler: &str, flags: &[&str]) {
     if !common::available(compiler) {
-        eprintln!("{compiler} is not installed: not tried");
         return;
     }
-    let folder = common::folder(&format!("{name}-{compiler}{}", flags.concat().replace('=', "")));
+    let folder = Folder::new(&format!("{name}-{compiler}{}", flags.concat().replace('=', "")));
     let program = common::program(&folder, compiler, flags, name);
     let output = common::succeed(&mut common::alone(&program));
     assert_eq!(String::from_utf8_lossy(&output.stdout), "as it should be\n");
-    std::fs::remove_dir_all(&folder).expect("removing the test's folder");
 }
 
 macro_rules! programs {
@@ -36,7 +35,7 @@ programs! {
 /// Each mistake gives one line that names the call, the argument and its value, and a code that is not 0.
 #[test]
 fn mistakes_are_named() {
-    let folder = common::folder("mistakes");
+    let folder = Folder::new("mistakes");
     let program = common::program(&folder, "gcc", &["-std=c11"], "mistakes");
     let cases: [(&str, &str, i32); 17] = [
         ("before-init", "dushmem_int_p: not initialised: call dushmem_init first", 101),
@@ -53,7 +52,7 @@ fn mistakes_are_named() {
         ("stride", "shmem_int_iput: dst = 0:", 1),
         ("misaligned", "shmem_long_atomic_inc: dest = 0x", 1),
         ("team", "shmem_int_sum_reduce: team = 77:", 1),
-        ("twice-finalized", "shmem_finalize: not initialised", 101),
+        ("twice-finalized", "shmem_finalize: called after the last shmem_finalize", 101),
         ("full", "shmem_malloc: the symmetric heap of 4194304 bytes has no room for 4294967296 bytes", 42),
         ("exit", "", 7),
     ];
@@ -65,13 +64,12 @@ fn mistakes_are_named() {
         assert!(text.contains(line), "{mistake}: {line:?} is not in\n{text}");
         assert!(output.stdout.is_empty(), "{mistake}: {}", String::from_utf8_lossy(&output.stdout));
     }
-    std::fs::remove_dir_all(&folder).expect("removing the test's folder");
 }
 
 /// A function that somebody puts in front of the library's sees every call, inline forms or not.
 #[test]
 fn a_tool_in_front_sees_inlined_calls() {
-    let folder = common::folder("tool");
+    let folder = Folder::new("tool");
     let program = common::program(&folder, "gcc", &["-std=c11", "-O2"], "counted");
     let tool = folder.join("tool.so");
     common::succeed(
@@ -81,5 +79,4 @@ fn a_tool_in_front_sees_inlined_calls() {
     assert_eq!(String::from_utf8_lossy(&plain.stdout), "5\n");
     let watched = common::succeed(common::alone(&program).env("LD_PRELOAD", &tool));
     assert_eq!(String::from_utf8_lossy(&watched.stdout), "1005\n", "the tool adds 1000 to what is put");
-    std::fs::remove_dir_all(&folder).expect("removing the test's folder");
 }

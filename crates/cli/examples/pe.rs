@@ -1,9 +1,9 @@
 //! A PE whose behaviour the tests of the launcher choose by words, done one after the other:
 //!
 //! `join`, `finalize`, `barrier`, `hold` (notes a wait that does not end), `linger` (one that does), `spin` (computes for ever),
-//! `out=TEXT`, `err=TEXT`, `part=TEXT` (without a newline), `lines=N`, `sleep=MS`, `exit=CODE`, `kill=SIGNAL`,
+//! `out=TEXT`, `err=TEXT`, `part=TEXT` and `errpart=TEXT` (without a newline), `lines=N`, `sleep=MS`, `exit=CODE`, `kill=SIGNAL`,
 //! `abort=CODE[:TEXT]`, `cat` (standard input), `env=NAME`, `ignore=SIGNAL`,
-//! `catch=SIGNAL` (prints it), `cpus`, `place`, `gather`, `touch=FILE` (`$` in it: the PE), `sh=COMMAND`. `K:word` is for PE K only, `!K:word` for all others.
+//! `catch=SIGNAL` (prints it), `exiton=SIGNAL` (with code 99), `cpus`, `place`, `gather`, `touch=FILE` (`$` in it: the PE), `sh=COMMAND`. `K:word` is for PE K only, `!K:word` for all others.
 use dushmem_boot::Call;
 use dushmem_boot::bootstrap::Bootstrap;
 use dushmem_boot::job::{PeState, WaitRecord};
@@ -62,6 +62,7 @@ fn act(word: &str, me: usize, boot: &mut Option<Arc<dyn Bootstrap>>) {
             print!("{value}");
             std::io::stdout().flush().unwrap();
         }
+        "errpart" => eprint!("{value}"),
         "lines" => {
             // In pieces that end in the middle of lines.
             let text: String = (0..number())
@@ -103,6 +104,15 @@ fn act(word: &str, me: usize, boot: &mut Option<Arc<dyn Bootstrap>>) {
                     }
                     std::thread::sleep(Duration::from_millis(5));
                 }
+            });
+        }
+        "exiton" => {
+            let signals = dushmem_os::signal::Signals::catch(&[number()]).unwrap();
+            std::thread::spawn(move || {
+                while signals.next().is_none() {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                std::process::exit(99)
             });
         }
         "sh" => drop(std::process::Command::new("sh").arg("-c").arg(value).status().unwrap()),

@@ -226,3 +226,12 @@ fn a_signal_ends_the_compiler_and_leaves_nothing() {
         place.is_clean();
     }
 }
+
+#[test]
+fn a_source_that_is_not_there_is_named() {
+    let place = Place::new("nope");
+    for line in ["nope.hip.cpp", "-c nope.cu", "--show:source nope.hip"] {
+        let name = line.split(' ').next_back().unwrap();
+        assert_eq!(place.fails(line), format!("dushcc: {name}: No such file or directory\n"));
+    }
+}

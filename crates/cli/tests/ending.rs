@@ -1,7 +1,8 @@
 //! How a job ends: the first PE that fails, abort, time limit, exit codes, and that nothing is left.
 mod common;
-use common::{Folder, pe, pes, pes_with};
+use common::{pe, pes, pes_with};
 use dushmem_os::signal::number::SIGKILL;
+use dushmem_testkit::folder::Folder;
 use dushmem_testkit::job::{Job, until};
 use dushmem_testkit::{leftovers, tools};
 use std::time::Duration;
@@ -60,8 +61,66 @@ fn a_pe_that_is_missing_in_finalize_is_waited_for_in_finalize() {
 
 #[test]
 fn a_code_after_finalize_is_passed_on_and_ends_nobody() {
-    let outcome = pes(3, "join finalize 1:exit=7 sleep=400 out=alive").run();
-    assert_eq!((outcome.code, &*outcome.stdout, &*outcome.stderr), (7, "alive\nalive\n", ""));
+    let outcome = pes(3, "join finalize 1:exit=7 sleep=400 2:exit=8 err=late out=alive").run();
+    assert_eq!((outcome.code, &*outcome.stdout), (7, "alive\n"), "{outcome:?}");
+    // The line about it comes last, when everybody is done.
+    let (before, line) = outcome.stderr.split_once('\n').unwrap();
+    assert_eq!(before, "late");
+    assert!(
+        line.starts_with("dushrun: PE 1 (pid ") && line.ends_with(") exited with code 7 after finalize\n")
+    );
+}
+
+#[test]
+fn stumps_of_pes_that_dushrun_ends_are_not_shown() {
+    // The others are in the middle of a line when PE 1 fails, which is itself in the middle of one.
+    let words = "join errpart=stump barrier 1:errpart=whole 1:exit=5 hold";
+    for options in ["", "-l"] {
+        let outcome = pes_with(options, 3, words).run();
+        let lines: Vec<&str> = outcome.stderr.lines().collect();
+        assert!(outcome.code == 5 && lines.len() == 2 && outcome.stderr.ends_with('\n'), "{outcome:?}");
+        assert!(lines.iter().any(|line| line.ends_with("stumpwhole")), "{outcome:?}");
+        assert!(lines.iter().any(|line| line.contains("exited with code 5")), "{outcome:?}");
+    }
+    // Who leaves when asked to says what it says.
+    let words = "exiton=15 join errpart=kept barrier 1:exit=5 hold";
+    let outcome = pes(2, words).run();
+    assert!(outcome.stderr.matches("kept\n").count() == 2 && outcome.code == 5, "{outcome:?}");
+    // So does who is ended by something else, and whole lines stay.
+    let outcome = pes(2, "join err=line errpart=kept barrier 1:kill=11 hold").run();
+    let count = |text: &str| outcome.stderr.lines().filter(|line| *line == text).count();
+    assert_eq!((outcome.code, count("line"), count("kept")), (139, 2, 1), "{outcome:?}");
+}
+
+#[test]
+fn a_stump_is_left_out_while_a_descendant_holds_the_pipe() {
+    let command = format!("printf stump >&2; sleep 600 & exec {} join barrier 1:exit=3 hold", pe());
+    let outcome = Job::new(2, "sh").args(["-c", &command]).run();
+    let lines: Vec<&str> = outcome.stderr.lines().collect();
+    assert!(outcome.code == 3 && lines.len() == 2 && outcome.stderr.ends_with('\n'), "{outcome:?}");
+    assert_eq!(outcome.stderr.matches("stump").count(), 1, "{outcome:?}");
+}
+
+#[test]
+fn a_job_that_fails_ends_with_a_newline() {
+    let outcome = pes(2, "join part=half barrier 1:exit=5 hold").run();
+    assert_eq!((outcome.code, &*outcome.stdout), (5, "half\nhalf\n"), "{outcome:?}");
+    let outcome = pes_with("--timeout 0.5", 2, "part=half sleep=30000").run();
+    assert_eq!((outcome.code, &*outcome.stdout), (124, "half\nhalf\n"), "{outcome:?}");
+    let outcome = pes(2, "join part=half finalize 1:errpart=half 1:exit=5").run();
+    assert_eq!((outcome.code, &*outcome.stdout), (5, "half\nhalf\n"), "{outcome:?}");
+    assert!(outcome.stderr.starts_with("half\ndushrun: PE 1 "), "{outcome:?}");
+}
+
+#[test]
+fn an_unfinished_line_is_shown_when_its_pe_ends() {
+    let job = pes(2, "1:errpart=early 1:exit=0 sleep=60000").start();
+    let (pids, began) = (|| job.processes().len(), std::time::Instant::now());
+    until("PE 1 has ended", || pids() == 2);
+    std::thread::sleep(Duration::from_millis(300));
+    job.signal(SIGKILL);
+    let outcome = job.finish();
+    assert!(outcome.stderr == "early" && began.elapsed() < Duration::from_secs(30), "{outcome:?}");
 }
 
 #[test]

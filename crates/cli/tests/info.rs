@@ -29,6 +29,19 @@ fn what_init_would_refuse_is_an_error() {
 }
 
 #[test]
+fn wrong_use_is_one_line() {
+    for (words, line) in [
+        ("--jsn", "dushinfo: --jsn: there is no such option; did you mean --json?\n"),
+        ("all", "dushinfo: all: one argument too many\n"),
+        ("--json=1", "dushinfo: --json takes no value, but was given \"1\"\n"),
+    ] {
+        let outcome = Job::of(&tools::program("dushinfo")).words(words).run();
+        assert_eq!((outcome.code, &*outcome.stderr), (2, line));
+    }
+    assert!(Job::of(&tools::program("dushinfo")).words("--help").run().success().stdout.contains("--json"));
+}
+
+#[test]
 fn a_pe_sees_that_it_is_one() {
     let outcome = Job::new(2, tools::program("dushinfo")).run().success();
     assert!(outcome.stdout.contains("runs as PE 1 of the 2 PEs"), "{outcome:?}");

@@ -1,6 +1,7 @@
 //! dushrun while all is well: numbers, programs, input, output, environment, binding.
 mod common;
 use common::{pe, pes, pes_with};
+use dushmem_testkit::folder::Folder;
 use dushmem_testkit::job::Job;
 use std::collections::HashMap;
 
@@ -56,26 +57,52 @@ fn several_programs_need_their_numbers() {
 #[test]
 fn wrong_use_is_explained() {
     for (words, what) in [
-        ("", "required"),
-        ("-n 0 true", "0 is not in 1..=65535"),
-        ("-n x true", "invalid"),
+        ("", "PROGRAM is missing"),
+        ("-n 2", "PROGRAM is missing"),
+        ("-n", "-n: its value is missing"),
+        ("-n 0 true", "-n 0: give a number of PEs from 1 to 65535"),
+        ("-n -3 true", "-n -3: give a number of PEs from 1 to 65535"),
+        ("-n 65536 true", "-n 65536: give a number of PEs from 1 to 65535"),
+        ("-np abc true", "-n abc: give a number of PEs from 1 to 65535"),
+        ("--np abc true", "--np abc: give a number of PEs from 1 to 65535"),
+        ("-n 1 -n 2 true", "-n is given twice"),
         ("--timeout never true", "give a time"),
         ("--bind 1;2 true", "give none, cpu, spread"),
-        ("--nonsense true", "--nonsense"),
+        ("--nonsense true", "--nonsense: there is no such option; `dushrun --help` lists them"),
+        ("--ppn 2 true", "--ppn: there is no such option; did you mean --np?"),
+        ("--timeuot 2 true", "did you mean --timeout?"),
+        ("-timeout 2 true", "-timeout: there is no such option; did you mean --timeout?"),
+        ("--gdb=x true", "--gdb x: give the number of a PE"),
+        ("-n 1 -x DUSHMEM_TEST_UNSET true", "DUSHMEM_TEST_UNSET is not set in this environment"),
+        ("-n 1 true : -n 1 --timeout 3 true", "--timeout counts for the whole job"),
+        ("-n 1 true : -n 1 --nonsense true", "--nonsense: there is no such option"),
         ("-n 2 --gdb=2 true", "PEs 0 to 1"),
         ("-n 1 -x =3 true", "name is missing"),
-        ("-n 2 true :", "required"),
+        ("-n 2 true :", "PROGRAM is missing"),
         ("-n 40000 true : -n 40000 true", "80000 PEs"),
     ] {
         let outcome = Job::dushrun().words(words).run();
-        assert!(outcome.code == 125 && outcome.stderr.contains(what), "{words}: {outcome:?}");
+        let line = outcome.stderr.strip_prefix("dushrun: ").and_then(|line| line.strip_suffix('\n'));
+        assert!(outcome.code == 125 && line.is_some_and(|line| !line.contains('\n')), "{words}: {outcome:?}");
+        assert!(outcome.stderr.contains(what), "{words}: {outcome:?}");
     }
 }
 
 #[test]
 fn help_and_version_are_no_failures() {
     let help = Job::dushrun().words("--help").run().success();
-    for option in ["-n", "--prefix-output", "--timeout", "--bind", "--gdb", "-x", "Exit codes", "124"] {
+    for option in [
+        "-n",
+        "--prefix-output",
+        "--timeout",
+        "--bind",
+        "--gdb",
+        "-x",
+        "Exit codes",
+        "124",
+        "-np N",
+        "1 to 65535",
+    ] {
         assert!(help.stdout.contains(option), "{option}: {help:?}");
     }
     assert!(Job::dushrun().words("--version").run().success().stdout.starts_with("dushrun 0."));
@@ -85,9 +112,22 @@ fn help_and_version_are_no_failures() {
 fn programs_that_cannot_be_run_are_named() {
     Job::new(3, "no-such-program").run().failure(127, &["no-such-program", "on the PATH"]);
     Job::new(3, "/no/such/program").run().failure(127, &["/no/such/program"]);
-    Job::new(3, "/etc/passwd").run().failure(126, &["/etc/passwd", "permission denied"]);
-    Job::new(3, "/etc").run().failure(126, &["/etc"]);
-    let folder = common::Folder::new("cannot");
+    Job::new(3, "/etc/passwd").run().failure(126, &["/etc/passwd is not an executable program"]);
+    Job::new(3, "/etc").run().failure(126, &["/etc is not an executable program: it is a folder"]);
+    let folder = Folder::new("cannot");
+    // Whether its permissions call it one or not.
+    for (name, bits, text) in
+        [("a.c", 0o644, &b"int main(void) {}\n"[..]), ("b.cu", 0o755, b"//"), ("c", 0o755, b"a\0b")]
+    {
+        let file = folder.file(name);
+        std::fs::write(&file, text).unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(bits);
+        std::fs::set_permissions(&file, mode).unwrap();
+        let hint = if name == "c" { "" } else { ": compile it by dushcc" };
+        Job::new(3, &file)
+            .run()
+            .failure(126, &[&format!("dushrun: {file} is not an executable program{hint}")]);
+    }
     let script = folder.file("script");
     std::fs::write(&script, "#!/no/such/interpreter\n").unwrap();
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
@@ -209,9 +249,7 @@ fn pes_are_bound_as_asked() {
     let outcome = pes_with(&format!("--bind {}", usable[0]), 2, "cpus").run().success();
     assert_eq!(outcome.sorted_lines(), [&*one, &*one]);
     let outcome = pes_with("--bind cpu", usable.len(), "cpus").run().success();
-    let mut expected: Vec<String> = usable.iter().map(|cpu| format!("[{cpu}]")).collect();
-    expected.sort();
-    assert_eq!(outcome.sorted_lines(), expected);
+    outcome.prints(usable.iter().map(|cpu| format!("[{cpu}]")));
     let outcome = pes_with("--bind spread", 1, "cpus").run().success();
     assert_eq!(outcome.stdout.trim(), format!("{usable:?}"));
     pes_with("--bind 1000", 2, "cpus").run().failure(125, &["CPU 1000", "may be used"]);

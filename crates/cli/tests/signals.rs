@@ -1,7 +1,8 @@
 //! Signals that dushrun gets.
 mod common;
-use common::{Folder, pes, pes_with};
+use common::{pes, pes_with};
 use dushmem_os::signal::number::*;
+use dushmem_testkit::folder::Folder;
 use dushmem_testkit::job::{Running, until};
 use std::time::Duration;
 
@@ -22,12 +23,46 @@ fn state(pid: u32) -> Option<char> {
 fn a_request_to_end_is_passed_on() {
     for (number, name) in [(SIGINT, "SIGINT"), (SIGTERM, "SIGTERM"), (SIGHUP, "SIGHUP"), (SIGQUIT, "SIGQUIT")]
     {
-        let (job, _folder) = ready(&format!("end-{number}"), "READY hold", 3);
+        let (job, _folder) = ready(&format!("end-{number}"), "READY spin", 3);
         job.signal(number);
         let outcome = job.finish();
         assert!(outcome.time < Duration::from_secs(5), "{outcome:?}");
         outcome.failure(128 + number, &["the job was ended by", name]);
     }
+}
+
+#[test]
+fn a_request_to_end_tells_who_waits_where() {
+    for (words, number, first) in [
+        ("READY !1:hold spin", SIGINT, "dushrun: the job was ended by SIGINT"),
+        ("ignore=2 READY !1:hold spin", SIGINT, "dushrun: SIGINT again: the job is killed"),
+        ("exiton=15 READY !1:hold spin", SIGTERM, "exited with code 99 before finalize"),
+    ] {
+        let (job, _folder) = ready("waits", words, 3);
+        std::thread::sleep(Duration::from_millis(300));
+        job.signal(number);
+        if words.contains("ignore") {
+            std::thread::sleep(Duration::from_millis(300));
+            job.signal(number);
+        }
+        let outcome = job.finish();
+        let lines: Vec<&str> = outcome.stderr.lines().collect();
+        assert!(lines.len() == 3 && lines[0].contains(first), "{outcome:?}");
+        for (line, pe) in lines[1..].iter().zip([0, 2]) {
+            assert!(line.starts_with(&format!("dushrun: PE {pe} (pid ")), "{outcome:?}");
+            assert!(line.contains(") waits in barrier_all (world team), 0."), "{outcome:?}");
+        }
+    }
+}
+
+#[test]
+fn many_waiting_pes_are_counted() {
+    let (job, _folder) = ready("many", "READY hold", 20);
+    std::thread::sleep(Duration::from_millis(500));
+    job.signal(SIGINT);
+    let outcome = job.finish();
+    assert_eq!(outcome.stderr.lines().count(), 18, "{outcome:?}");
+    assert_eq!(outcome.stderr.lines().last(), Some("dushrun: 4 more PEs wait"), "{outcome:?}");
 }
 
 #[test]

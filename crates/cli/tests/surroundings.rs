@@ -1,6 +1,7 @@
 //! Other users, small or missing /dev/shm, other launchers, damaged launch variables.
 mod common;
-use common::{Folder, pe, pes};
+use common::{pe, pes};
+use dushmem_testkit::folder::Folder;
 use dushmem_testkit::job::{Job, Outcome};
 use dushmem_testkit::tools;
 use std::time::Duration;

@@ -1,6 +1,7 @@
 //! dushrun in a terminal (of `script`, which passes its input on as if it were typed).
 mod common;
-use common::{Folder, pe};
+use common::pe;
+use dushmem_testkit::folder::Folder;
 use dushmem_testkit::job::{Job, until};
 use dushmem_testkit::tools;
 use std::io::{Read, Write};
@@ -40,11 +41,19 @@ fn typed(name: &str, words: &str, shown: &str, text: &[u8]) -> (Option<i32>, Str
 }
 
 #[test]
-fn the_interrupt_key_ends_the_job_with_one_line() {
-    let (code, text) = typed("key", "-n 3 PE join barrier touch=UP hold", "", b"\x03");
+fn the_interrupt_key_ends_the_job_and_tells_who_waits() {
+    let (code, text) = typed(
+        "key",
+        "-n 3 -- sh -c 'exec PE join barrier !2:touch=UP !2:hold 2:sleep=400 2:out=now 2:spin'",
+        "now",
+        b"\x03",
+    );
     assert_eq!(code, Some(130), "{text}");
     let lines: Vec<&str> = text.lines().filter(|line| line.contains("dushrun")).collect();
-    assert!(lines.len() == 1 && lines[0].contains("the job was ended by SIGINT"), "{text}");
+    assert!(lines.len() == 3 && lines[0].contains("the job was ended by SIGINT"), "{text}");
+    for (line, pe) in lines[1..].iter().zip(["PE 0 (pid ", "PE 1 (pid "]) {
+        assert!(line.contains(pe) && line.contains(") waits in barrier_all (world team), "), "{text}");
+    }
 }
 
 #[test]

@@ -45,11 +45,6 @@ impl Pending {
         self.count[pe].load(Ordering::Acquire)
     }
 
-    /// True if nothing is under way to any PE.
-    pub fn is_idle(&self) -> bool {
-        self.count.iter().all(|count| count.load(Ordering::Acquire) == 0)
-    }
-
     /// Number of fences so far, as far as operations to `pe` are concerned.
     pub fn epoch(&self, pe: usize) -> u32 {
         self.epoch[pe].load(Ordering::Relaxed)

@@ -47,12 +47,67 @@ pub struct Settings {
     pub warnings: Vec<String>,
 }
 
+/// A variable of this process.
+pub fn variable(name: &str) -> Option<String> {
+    std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
+}
+
 /// Looks for `name` under each prefix in turn.
 pub fn find(prefixes: &[&str], name: &str, get: &dyn Fn(&str) -> Option<String>) -> Option<Found> {
     prefixes.iter().find_map(|prefix| {
         let variable = format!("{prefix}_{name}");
         get(&variable).map(|value| Found { variable, value })
     })
+}
+
+/// Variables with the prefix that are not settings of the library: those of the tools and of the launcher.
+const OTHERS: [&str; 8] = [
+    "DUSHMEM_LAUNCH",
+    "DUSHMEM_PE",
+    "DUSHMEM_NPES",
+    "DUSHMEM_CC",
+    "DUSHMEM_CXX",
+    "DUSHMEM_PREFIX",
+    "DUSHMEM_EMU_DEVICES",
+    "DUSHMEM_EMU_REMOTE",
+];
+
+/// What is worth a warning about the names of the variables that are set: one that dushmem does not have, or
+/// a near miss of one that it has under another prefix.
+pub fn strangers<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for full in names {
+        let prefix = ["DUSHMEM_", "NVSHMEM_", "SHMEM_", "SMA_"].into_iter().find(|p| full.starts_with(p));
+        let Some((prefix, name)) = prefix.map(|p| (p, &full[p.len()..])) else { continue };
+        let known = VARIABLES.iter().any(|v| v.name == name) || OTHERS.contains(&full);
+        if known || full.starts_with("DUSHMEM_TESTKIT_") {
+            continue;
+        }
+        match VARIABLES.iter().find(|v| v.name.len() > 4 && distance(v.name, name) <= 2) {
+            Some(v) => warnings.push(format!("{full} is set; is {prefix}{} meant?", v.name)),
+            None if prefix == "DUSHMEM_" => {
+                warnings.push(format!("{full} is set, but dushmem has no such variable"));
+            }
+            None => {}
+        }
+    }
+    warnings
+}
+
+/// Letters to insert, remove or replace to get from one word to the other.
+fn distance(a: &str, b: &str) -> usize {
+    let b = b.as_bytes();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
 }
 
 impl Settings {
@@ -76,8 +131,8 @@ impl Settings {
             }
             if size.bytes > 0 && size.bytes < 4096 {
                 warnings.push(format!(
-                    "{}={}: a heap of {} bytes a PE; the number is in bytes unless K, M, G or T follows",
-                    found.variable, found.value, size.bytes
+                    "{}={}: a heap of less than a page; the number is in bytes unless K, M, G or T follows",
+                    found.variable, found.value
                 ));
             }
             heap_size = size.bytes;
@@ -124,6 +179,31 @@ impl Settings {
         match Settings::read(&[], &|_| None) {
             Ok(settings) => settings,
             Err(error) => unreachable!("an empty environment is valid: {error}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_misspelt_variable_is_noticed() {
+        let of = |name: &'static str| strangers([name]).pop().unwrap_or_default();
+        assert_eq!(
+            of("DUSHMEM_SYMETRIC_SIZE"),
+            "DUSHMEM_SYMETRIC_SIZE is set; is DUSHMEM_SYMMETRIC_SIZE meant?"
+        );
+        assert_eq!(of("SHMEM_SYMETRIC_SIZE"), "SHMEM_SYMETRIC_SIZE is set; is SHMEM_SYMMETRIC_SIZE meant?");
+        assert!(of("DUSHMEM_NONSENSE").contains("no such variable"));
+        for fine in [
+            "DUSHMEM_SYMMETRIC_SIZE",
+            "SMA_SYMMETRIC_SIZE",
+            "NVSHMEM_IB_ENABLE_IBGDA",
+            "DUSHMEM_LAUNCH",
+            "PATH",
+        ] {
+            assert_eq!(of(fine), "");
         }
     }
 }

@@ -74,8 +74,8 @@ impl Call {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum Error {
-    #[error("pe = {pe}: there is no such PE; {of} has PEs 0 to {}", n - 1)]
-    BadPe { pe: i32, n: usize, of: &'static str },
+    #[error("{arg} = {pe}: there is no such PE; {of} has PEs 0 to {}", n - 1)]
+    BadPe { arg: &'static str, pe: i32, n: usize, of: &'static str },
     #[error(
         "{arg} = {addr:#x} ({len} bytes): not in symmetric memory; pass the address of this PE's own copy of \
          an object from malloc{statics}{hint}"
@@ -93,16 +93,15 @@ pub enum Error {
     BadContext { why: &'static str },
     #[error(
         "the symmetric heap of {total} bytes has no room for {request} bytes: {used} bytes are in use, the \
-         largest free block has {largest}; set DUSHMEM_SYMMETRIC_SIZE to {suggest} or more"
+         largest free block has {largest}; {remedy}"
     )]
-    OutOfMemory { request: usize, total: usize, used: usize, largest: usize, suggest: String },
+    OutOfMemory { request: usize, total: usize, used: usize, largest: usize, remedy: String },
     #[error("{arg} = {addr:#x}: {why}")]
     BadAddress { arg: &'static str, addr: usize, why: &'static str },
-    /// `first` is the world PE that tells people; all members get the error.
     #[error("PEs disagree: {text}")]
-    Disagreement { text: String, first: usize },
+    Disagreement { text: String },
     #[error("{what}: all {limit} are in use; set {variable} to a larger number")]
-    Exhausted { what: &'static str, limit: usize, variable: &'static str, first: usize },
+    Exhausted { what: &'static str, limit: usize, variable: &'static str },
     #[error("{variable}={value}: {why}")]
     BadEnvironment { variable: String, value: String, why: String },
     #[error("not initialised: call init first")]
@@ -118,14 +117,10 @@ pub enum Error {
 }
 
 impl Error {
-    /// The world PE that tells people about an error that every member of a collective gets alike; `None`
-    /// where each PE speaks for itself.
-    pub fn told_by(&self) -> Option<usize> {
-        match self {
-            Error::OutOfMemory { .. } | Error::BadEnvironment { .. } => Some(0),
-            Error::Disagreement { first, .. } | Error::Exhausted { first, .. } => Some(*first),
-            _ => None,
-        }
+    /// True where every member of a collective gets the error, so that one line about it is enough.
+    pub fn is_everybodys(&self) -> bool {
+        use Error::{BadEnvironment, Disagreement, Exhausted, OutOfMemory};
+        matches!(self, OutOfMemory { .. } | BadEnvironment { .. } | Disagreement { .. } | Exhausted { .. })
     }
 
     /// The status that C functions return: NVSHMEM's numbers where it has one for the case.
@@ -139,6 +134,16 @@ impl Error {
             Error::NotInitialised => 101,
             _ => 1,
         }
+    }
+}
+
+/// The one line about a failed call that ends the job or is printed: everything that somebody who looks after
+/// many jobs needs. `pe` is `None` before there is a job.
+pub fn line(pe: Option<usize>, call: &str, text: &dyn core::fmt::Display) -> String {
+    let host = dushmem_os::symbols::host_name();
+    match pe {
+        Some(pe) => format!("dushmem: PE {pe} (host {host}): {call}: {text}"),
+        None => format!("dushmem: (host {host}): {call}: {text}"),
     }
 }
 

@@ -100,8 +100,6 @@ pub enum PeState {
 pub struct PeCard {
     state: AtomicU32,
     pid: AtomicU32,
-    /// The last call with a tag, for the report of a disagreement: call, detail, sequence.
-    said: [AtomicU64; 2],
     waits: [WaitSlot; WAIT_SLOTS],
     blob: [AtomicU64; 2 * BLOB / 8],
 }
@@ -126,28 +124,14 @@ impl PeCard {
     pub fn waits(&self) -> &[WaitSlot; WAIT_SLOTS] {
         &self.waits
     }
-
-    /// Remembers the collective call that this PE is in.
-    #[inline]
-    pub fn say(&self, call: u32, detail: u64) {
-        self.said[0].store(u64::from(call), Ordering::Relaxed);
-        self.said[1].store(detail, Ordering::Relaxed);
-    }
-
-    /// The collective call that this PE was in last: number and detail.
-    pub fn said(&self) -> (u32, u64) {
-        (self.said[0].load(Ordering::Relaxed) as u32, self.said[1].load(Ordering::Relaxed))
-    }
 }
 
 #[repr(C, align(64))]
 #[derive(Debug)]
 struct Header {
-    abi: AtomicU32,
-    _pad: u32,
     /// What was told last of what all members of a collective know: see [`JobPage::first_to_tell`].
     told: AtomicU64,
-    _rest: [u32; 12],
+    _rest: [u32; 14],
     sync: SyncLine,
 }
 

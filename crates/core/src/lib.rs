@@ -2,7 +2,6 @@
 //!
 //! Names of the three C families do not occur here, and neither do system calls. Symmetric memory is
 //! written concurrently by other PEs, so it is only ever touched through raw pointers and atomics.
-#![deny(unsafe_op_in_unsafe_fn)]
 
 pub mod amo;
 pub mod atomics;

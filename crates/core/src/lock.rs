@@ -6,10 +6,13 @@
 //! of arrival. All bits are zero when nobody holds the lock.
 use crate::amo::AmoOp;
 use crate::error::{Call, Error, Result};
+use crate::job::WaitRecord;
 use crate::until::WaitInt;
 use crate::world::World;
-use std::collections::HashSet;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, ThreadId};
 
 /// In the lower half: waiting for the PE before. The other bits: number of the next PE plus one.
 const WAITING: u32 = 1 << 31;
@@ -17,20 +20,40 @@ const WAITING: u32 = 1 << 31;
 /// Locks that a thread of this PE holds or waits for: the queue knows PEs, not threads.
 #[derive(Debug, Default)]
 pub(crate) struct LocalLocks {
-    taken: Mutex<HashSet<usize>>,
+    taken: Mutex<HashMap<usize, ThreadId>>,
     freed: Condvar,
 }
 
 impl LocalLocks {
-    fn lock(&self) -> MutexGuard<'_, HashSet<usize>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<usize, ThreadId>> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn take(&self, lock: usize) {
-        let mut taken = self.lock();
-        while !taken.insert(lock) {
-            taken = self.freed.wait(taken).unwrap_or_else(PoisonError::into_inner);
+    /// Takes the lock for the calling thread, without waiting. False where another thread of this PE has it;
+    /// an error where this one has.
+    fn try_take(&self, lock: usize) -> Result<bool> {
+        let me = thread::current().id();
+        match self.lock().entry(lock) {
+            Entry::Vacant(place) => {
+                place.insert(me);
+                Ok(true)
+            }
+            Entry::Occupied(place) if *place.get() == me => {
+                let why = "this thread holds the lock already, and would wait for itself";
+                Err(Error::BadAddress { arg: "lock", addr: lock, why })
+            }
+            Entry::Occupied(_) => Ok(false),
         }
+    }
+
+    fn take(&self, lock: usize) -> Result<()> {
+        while !self.try_take(lock)? {
+            let taken = self.lock();
+            if taken.contains_key(&lock) {
+                drop(self.freed.wait(taken).unwrap_or_else(PoisonError::into_inner));
+            }
+        }
+        Ok(())
     }
 
     fn free(&self, lock: usize) {
@@ -46,7 +69,18 @@ impl World {
     /// `lock` is an own symmetric word, zero at first, used for nothing else.
     pub unsafe fn set_lock(&self, lock: *mut i64) -> Result<()> {
         let (node, tail, home) = self.lock_parts(lock)?;
-        self.locks().take(lock as usize);
+        if !self.locks().try_take(lock as usize)? {
+            let address = lock as u64;
+            let record = WaitRecord {
+                call: Call::SetLock as u32,
+                team: -1,
+                awaited: self.my_pe(),
+                address,
+                detail: 0,
+            };
+            let _noted = self.wait_slot().note(&record);
+            self.locks().take(lock as usize)?;
+        }
         let me = self.my_pe() as u32 + 1;
         let own = self.my_pe();
         // SAFETY: halves of the caller's word, accessed atomically only.
@@ -71,7 +105,7 @@ impl World {
     /// As for [`World::set_lock`].
     pub unsafe fn test_lock(&self, lock: *mut i64) -> Result<bool> {
         let (_, tail, home) = self.lock_parts(lock)?;
-        if !self.locks().lock().insert(lock as usize) {
+        if !self.locks().try_take(lock as usize).unwrap_or(false) {
             return Ok(false);
         }
         let me = self.my_pe() as u32 + 1;
@@ -90,7 +124,7 @@ impl World {
     /// As for [`World::set_lock`].
     pub unsafe fn clear_lock(&self, lock: *mut i64) -> Result<()> {
         let (node, tail, home) = self.lock_parts(lock)?;
-        if !self.locks().lock().contains(&(lock as usize)) {
+        if !self.locks().lock().contains_key(&(lock as usize)) {
             let why =
                 "this PE does not hold the lock; clear_lock follows a set_lock or a successful test_lock";
             return Err(Error::BadAddress { arg: "lock", addr: lock as usize, why });

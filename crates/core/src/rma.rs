@@ -1,7 +1,7 @@
 //! Put and get (OpenSHMEM section 9.6).
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::transport::{Reuse, mapped};
+use crate::transport::{Get, Put, Reuse, mapped};
 use crate::world::World;
 
 /// Plain values of 1, 2, 4, 8 or 16 bytes.
@@ -88,16 +88,13 @@ impl World {
         pe: i32,
         reuse: Reuse,
     ) -> Result<()> {
-        let pe = self.target_or_empty(ctx, "dest", dest, bytes, pe)?;
-        if bytes == 0 {
-            return Ok(());
+        let target = self.target_or_empty(ctx, "dest", dest, bytes, pe)?;
+        if near("source", source, bytes)? {
+            let put = Put { pe: target, dest, source, bytes, reuse };
+            // SAFETY: passed on.
+            unsafe { self.transport().put(ctx.pending(), put) };
+            self.ring(target);
         }
-        if source.is_null() {
-            return Err(Error::Null { arg: "source" });
-        }
-        // SAFETY: passed on.
-        unsafe { self.transport().put(ctx.pending(), pe, dest, source, bytes, reuse) };
-        self.ring(pe);
         Ok(())
     }
 
@@ -167,7 +164,7 @@ impl World {
         pe: i32,
         reuse: Reuse,
     ) -> Result<()> {
-        let pe = match self.target_or_empty(ctx, "source", source, bytes, pe) {
+        let target = match self.target_or_empty(ctx, "source", source, bytes, pe) {
             // The same executable has the same constants: a get from read-only data reads the own copy.
             Err(Error::NotSymmetric { .. }) if self.is_own_constant(source, bytes) && !dest.is_null() => {
                 // SAFETY: `dest` is the caller's; the constant is mapped for as long as the program runs.
@@ -176,14 +173,11 @@ impl World {
             }
             other => other?,
         };
-        if bytes == 0 {
-            return Ok(());
+        if near("dest", dest, bytes)? {
+            let get = Get { pe: target, dest, source, bytes, reuse };
+            // SAFETY: passed on.
+            unsafe { self.transport().get(ctx.pending(), get) };
         }
-        if dest.is_null() {
-            return Err(Error::Null { arg: "dest" });
-        }
-        // SAFETY: passed on.
-        unsafe { self.transport().get(ctx.pending(), pe, dest, source, bytes, reuse) };
         Ok(())
     }
 
@@ -230,11 +224,8 @@ impl World {
     ) -> Result<()> {
         let strided = Strided::check(dst, sst, elem, nelems)?;
         let target = self.target_or_empty(ctx, "dest", dest as usize, strided.dest_span, pe)?;
-        if nelems == 0 {
+        if !near("source", source, strided.source_span)? {
             return Ok(());
-        }
-        if source.is_null() {
-            return Err(Error::Null { arg: "source" });
         }
         if ctx.is_plain()
             && let Some(at) = self.window().translate(dest as usize, strided.dest_span, target)
@@ -243,11 +234,12 @@ impl World {
             unsafe { strided.copy(at as *mut u8, source) };
         } else {
             for i in 0..nelems {
+                let dest = dest as usize + i * strided.dst;
                 // SAFETY: element i of both spans.
                 unsafe {
-                    let from = source.add(i * strided.sst);
-                    let to = dest as usize + i * strided.dst;
-                    self.transport().put(ctx.pending(), target, to, from, elem, Reuse::AtReturn);
+                    let source = source.add(i * strided.sst);
+                    let put = Put { pe: target, dest, source, bytes: elem, reuse: Reuse::AtReturn };
+                    self.transport().put(ctx.pending(), put);
                 }
             }
         }
@@ -274,11 +266,8 @@ impl World {
     ) -> Result<()> {
         let strided = Strided::check(dst, sst, elem, nelems)?;
         let target = self.target_or_empty(ctx, "source", source as usize, strided.source_span, pe)?;
-        if nelems == 0 {
+        if !near("dest", dest, strided.dest_span)? {
             return Ok(());
-        }
-        if dest.is_null() {
-            return Err(Error::Null { arg: "dest" });
         }
         if ctx.is_plain()
             && let Some(at) = self.window().translate(source as usize, strided.source_span, target)
@@ -287,15 +276,25 @@ impl World {
             unsafe { strided.copy(dest, at as *const u8) };
         } else {
             for i in 0..nelems {
+                let source = source as usize + i * strided.sst;
                 // SAFETY: element i of both spans.
                 unsafe {
-                    let to = dest.add(i * strided.dst);
-                    let from = source as usize + i * strided.sst;
-                    self.transport().get(ctx.pending(), target, to, from, elem, Reuse::AtReturn);
+                    let dest = dest.add(i * strided.dst);
+                    let get = Get { pe: target, dest, source, bytes: elem, reuse: Reuse::AtReturn };
+                    self.transport().get(ctx.pending(), get);
                 }
             }
         }
         Ok(())
+    }
+}
+
+/// Checks the local buffer of a transfer; false where there is nothing to transfer.
+pub(crate) fn near(arg: &'static str, buffer: *const u8, bytes: usize) -> Result<bool> {
+    match bytes {
+        0 => Ok(false),
+        _ if buffer.is_null() => Err(Error::Null { arg }),
+        _ => Ok(true),
     }
 }
 

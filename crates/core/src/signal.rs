@@ -2,7 +2,8 @@
 use crate::amo::{AmoOp, AmoRequest};
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::transport::{Reuse, mapped};
+use crate::rma::near;
+use crate::transport::{Put, Reuse, mapped};
 use crate::world::World;
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -30,6 +31,16 @@ impl SignalOp {
     }
 }
 
+impl From<SignalOp> for AmoOp {
+    #[inline]
+    fn from(op: SignalOp) -> AmoOp {
+        match op {
+            SignalOp::Set => AmoOp::Set,
+            SignalOp::Add => AmoOp::Add,
+        }
+    }
+}
+
 /// An update of a signal word.
 #[derive(Clone, Copy, Debug)]
 pub struct Signal {
@@ -44,11 +55,7 @@ pub struct Signal {
 impl Signal {
     /// The atomic operation that the update is.
     pub fn request(&self) -> AmoRequest {
-        let op = match self.op {
-            SignalOp::Set => AmoOp::Set,
-            SignalOp::Add => AmoOp::Add,
-        };
-        AmoRequest { op, wide: true, value: self.value, cond: 0 }
+        AmoRequest { op: self.op.into(), wide: true, value: self.value, cond: 0 }
     }
 }
 
@@ -128,13 +135,10 @@ impl World {
             return Err(Error::Misaligned { arg: "sig_addr", addr: signal.addr, align: 8 });
         }
         self.target_or_empty(ctx, "dest", dest as usize, bytes, pe)?;
-        if source.is_null() && bytes > 0 {
-            return Err(Error::Null { arg: "source" });
-        }
+        near("source", source, bytes)?;
+        let put = Put { pe: target, dest: dest as usize, source, bytes, reuse };
         // SAFETY: passed on.
-        unsafe {
-            self.transport().put_signal(ctx.pending(), target, dest as usize, source, bytes, signal, reuse)
-        };
+        unsafe { self.transport().put_signal(ctx.pending(), put, signal) };
         self.ring(target);
         Ok(())
     }
@@ -152,12 +156,8 @@ impl World {
         op: SignalOp,
         pe: i32,
     ) -> Result<()> {
-        let op = match op {
-            SignalOp::Set => AmoOp::Set,
-            SignalOp::Add => AmoOp::Add,
-        };
         // SAFETY: passed on.
-        unsafe { self.amo_post(ctx, sig, op, value, pe) }
+        unsafe { self.amo_post(ctx, sig, op.into(), value, pe) }
     }
 
     /// The value of this PE's own signal word.

@@ -23,7 +23,7 @@ impl Size {
         {
             return Err("not a size; write a number of bytes, with K, M, G or T behind it where you like");
         }
-        let mut rest = rest.chars();
+        let mut rest = rest.trim_start().chars();
         let shift = match rest.clone().next().map(|c| c.to_ascii_lowercase()) {
             Some('k') => 10,
             Some('m') => 20,
@@ -33,6 +33,8 @@ impl Size {
         };
         if shift > 0 {
             rest.next();
+        } else if rest.clone().next().is_some() {
+            return Err("not a size; what follows the number is none of K, M, G, T");
         }
         let bytes = match number.split_once('.') {
             None => number.parse::<u64>().ok().and_then(|n| n.checked_mul(1 << shift)),
@@ -74,13 +76,27 @@ mod tests {
         assert_eq!(Size::parse("20Mabc").map(|s| s.rest), Ok("abc".to_string()));
         assert_eq!(bytes("1T"), Ok(1 << 40));
         assert_eq!(bytes("1g"), Ok(1 << 30));
+        assert_eq!(bytes(" 2 G "), Ok(2 << 30));
     }
 
     #[test]
     fn refuses_what_is_no_size() {
-        for text in ["", "abc", "-1", "M", ".", "1.2.3", "99999999999999999999", "65T", "1e400x"] {
-            let refused = text != "1e400x";
-            assert_eq!(bytes(text).is_err(), refused, "{text:?}");
+        for text in [
+            "",
+            "abc",
+            "-1",
+            "M",
+            ".",
+            "1.2.3",
+            "99999999999999999999",
+            "65T",
+            "1e400x",
+            "16E",
+            "1X",
+            "1 x",
+            "4096 bytes",
+        ] {
+            assert!(bytes(text).is_err(), "{text:?}");
         }
     }
 

@@ -206,12 +206,13 @@ impl World {
         let n = parent.n_pes();
         let last = i64::from(start) + i64::from(stride) * (i64::from(size) - 1);
         let wrong = match () {
-            _ if size < 1 || size > n => Some(("size", size, "a team has at least one PE, and none twice")),
+            _ if size < 1 => Some(("size", size, "a team has at least one PE")),
+            _ if size > n => Some(("size", size, "more PEs than the parent team has")),
             _ if stride == 0 && size > 1 => {
                 Some(("stride", stride, "zero is possible for a team of one PE only"))
             }
             _ if start < 0 || start >= n || last < 0 || last >= i64::from(n) => {
-                Some(("start", start, "with this stride and size the team would leave the parent's PEs"))
+                Some(("start", start, "start + (size - 1) * stride is no PE of the parent team"))
             }
             _ => None,
         };
@@ -224,7 +225,7 @@ impl World {
         let made = self.split_list(parent, &ranks, [start as u64, stride as u64, size as u64]);
         match wrong {
             Some(("start", value, _)) if value < 0 || value >= n => {
-                made.and(Err(Error::BadPe { pe: value, n: n as usize, of }))
+                made.and(Err(Error::BadPe { arg: "start", pe: value, n: n as usize, of }))
             }
             Some((arg, value, why)) => made.and(Err(Error::BadValue { arg, value: value.into(), why })),
             None => made,
@@ -286,8 +287,7 @@ impl World {
             (0..mine.len() * 64).filter(|&slot| common[slot / 64] >> (slot % 64) & 1 == 1).collect();
         if free.is_empty() {
             let (what, variable) = ("team slots of a PE", "DUSHMEM_TEAM_SLOTS");
-            let first = parent.pes()[0] as usize;
-            return Err(Error::Exhausted { what, limit: self.team_slots(), variable, first });
+            return Err(Error::Exhausted { what, limit: self.team_slots(), variable });
         }
         let skip = attempt.min(1) * tag(&[parent.slot() as u64, attempt as u64]) as usize;
         Ok(Some(free[skip % free.len()]))

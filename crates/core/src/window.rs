@@ -6,6 +6,7 @@
 //! slice is mapped once, and the address of a peer's copy is one addition away. Nothing relies on equal
 //! bases: where the base is taken, the kernel chooses another.
 use crate::error::{Error, Result};
+use crate::size::Size;
 use crate::statics::Placed;
 use dushmem_os::memory::{self, HUGE, Mapping};
 use std::os::fd::BorrowedFd;
@@ -79,16 +80,10 @@ pub struct Window {
 impl Window {
     /// Maps everything. `fixed`: at the common base if it is free.
     pub fn map(fd: BorrowedFd<'_>, me: usize, layout: &Layout, fixed: bool) -> Result<Window> {
-        let too_large = |_| Error::BadEnvironment {
+        let too_large = |what: String| Error::BadEnvironment {
             variable: "DUSHMEM_SYMMETRIC_SIZE".into(),
-            value: layout.heap.to_string(),
-            why: format!(
-                "{} PEs of this heap size do not fit into the address space{}; set a smaller size",
-                layout.pes,
-                memory::address_space_limit().map_or(String::new(), |bytes| format!(
-                    ", which is limited to {bytes} bytes (ulimit -v)"
-                ))
-            ),
+            value: format!("{} (set, or the default)", Size::show(layout.heap as u64)),
+            why: format!("with {} PEs {what}", layout.pes),
         };
         let system = |e: std::io::Error| Error::System {
             what: "mapping the symmetric memory".into(),
@@ -99,15 +94,26 @@ impl Window {
             .stride()
             .and_then(|stride| Some((stride, stride.checked_mul(n)?)))
             .filter(|(_, total)| *total <= HOST_LIMIT)
-            .ok_or(())
-            .map_err(too_large)?;
+            .ok_or_else(|| {
+                let most = HOST_LIMIT / n / 2;
+                let size = Size::show(1 << most.ilog2());
+                too_large(format!(
+                    "that is more than the window for symmetric memory; set it to {size} or less"
+                ))
+            })?;
         let end = layout.slices_at() + total as u64;
         memory::grow(fd, end).map_err(system)?;
         let at_base = if fixed { Mapping::reserve(Some(HOST_BASE), total).ok() } else { None };
         let slices = match at_base {
             Some(slices) => slices,
             None => Mapping::reserve_aligned(total, layout.alignment()).map_err(|e| match e.kind() {
-                std::io::ErrorKind::OutOfMemory => too_large(()),
+                std::io::ErrorKind::OutOfMemory => too_large(format!(
+                    "{} of address space are needed, which the kernel does not give{}; set it smaller, or raise \
+                     the limit (ulimit -v)",
+                    Size::show(total as u64),
+                    memory::address_space_limit()
+                        .map_or_else(String::new, |bytes| format!(" (the limit is {bytes} bytes)"))
+                )),
                 _ => system(e),
             })?,
         };
@@ -155,11 +161,6 @@ impl Window {
     /// The table of [`Window::peer`] for heap and internals.
     pub fn deltas(&self) -> &[isize] {
         &self.delta
-    }
-
-    /// Whether C globals are symmetric.
-    pub fn has_statics(&self) -> bool {
-        !self.placed.is_empty()
     }
 
     /// True where `[addr, addr + len)` lies in this PE's heap.

@@ -169,7 +169,8 @@ impl World {
         // Whatever context it was issued on: nothing may arrive in memory that has been given back.
         self.transport.drain();
         crate::order::full_barrier();
-        let agreed = self.synchronise(self.world_team(), Call::Finalize, tag(&[Call::Finalize as u64]), 0);
+        // A PE that is somewhere else will not come to the barrier below: then nobody leaves.
+        self.synchronise(self.world_team(), Call::Finalize, tag(&[Call::Finalize as u64]), 0)?;
         self.alive.store(false, Ordering::Release);
         // The synchronisation's own memory is given back below: wait until nobody looks at it any more.
         self.boot.barrier();
@@ -179,7 +180,7 @@ impl World {
             let _ = memory::punch(fd, at, (self.layout.heap_at() + self.layout.heap) as u64);
         }
         self.boot.report(PeState::Finalized);
-        agreed
+        Ok(())
     }
 
     /// This PE's number.
@@ -358,10 +359,10 @@ impl World {
     pub(crate) fn world_pe(&self, ctx: &Context, pe: i32) -> Result<usize> {
         match ctx.team() {
             None if (0..self.n as i32).contains(&pe) => Ok(pe as usize),
-            None => Err(Error::BadPe { pe, n: self.n, of: "this job" }),
+            None => Err(Error::BadPe { arg: "pe", pe, n: self.n, of: "this job" }),
             Some(team) => {
                 let n = team.n_pes() as usize;
-                team.world_pe(pe).ok_or(Error::BadPe { pe, n, of: "the context's team" })
+                team.world_pe(pe).ok_or(Error::BadPe { arg: "pe", pe, n, of: "the context's team" })
             }
         }
     }
@@ -399,6 +400,28 @@ impl World {
         self.world_pe(ctx, pe)
     }
 
+    /// Prints what people are told at init, on one PE.
+    pub fn greet(&self) {
+        if self.me != 0 {
+            return;
+        }
+        let names: Vec<String> =
+            std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect();
+        let strangers = crate::env::strangers(names.iter().map(String::as_str));
+        for warning in self.settings.warnings.iter().chain(&strangers) {
+            eprintln!("dushmem: {warning}");
+        }
+        if self.settings.print_version {
+            eprintln!(
+                "dushmem {}: {} PEs, {} bytes of symmetric heap each, transport {}",
+                env!("CARGO_PKG_VERSION"),
+                self.n,
+                self.settings.heap_size,
+                self.transport_name()
+            );
+        }
+    }
+
     /// Checks that a range is own symmetric memory, and its alignment; nothing is asked of an empty one.
     pub(crate) fn own_range(&self, arg: &'static str, addr: usize, len: usize, align: usize) -> Result<()> {
         self.check_alive()?;
@@ -421,6 +444,11 @@ impl World {
 
     #[cold]
     fn not_symmetric(&self, arg: &'static str, addr: usize, len: usize) -> Error {
+        if len > isize::MAX as usize {
+            // What became of a negative count.
+            let why = "more than the address space; was the number negative?";
+            return Error::BadValue { arg: "length", value: len as i64, why };
+        }
         if addr == 0 {
             return Error::Null { arg };
         }
@@ -500,7 +528,7 @@ fn exchange_cards(
             Some(pe) => {
                 let (all, other) = (value(&cards[0]), value(&cards[pe]));
                 let text = format!("{what}: PE 0 has {all}, PE {pe} has {other}; start all PEs alike");
-                Err(Error::Disagreement { text, first: 0 })
+                Err(Error::Disagreement { text })
             }
         };
     differs("version of the shared memory (PEs use different builds of the library)", |c| c.abi.into())?;

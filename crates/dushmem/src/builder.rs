@@ -6,7 +6,7 @@ use crate::run;
 use crate::world::World;
 use dushmem_backends as backends;
 use dushmem_core::bootstrap::Bootstrap;
-use dushmem_core::env::{Settings, TransportKind};
+use dushmem_core::env::{Settings, TransportKind, variable};
 use dushmem_core::error::Error as Cause;
 use dushmem_core::process::Place;
 use dushmem_core::world::{InitOptions, World as Core};
@@ -36,8 +36,7 @@ pub struct Builder {
 impl Builder {
     /// What the environment says. Fails for a variable that is no size, number or name of what it should be.
     pub fn from_env() -> Result<Builder> {
-        let get = |name: &str| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
-        match Settings::read(&["DUSHMEM"], &get) {
+        match Settings::read(&["DUSHMEM"], &variable) {
             Ok(settings) => Ok(Builder { settings }),
             Err(cause) => Err(Error::Start { call: "init", cause }),
         }
@@ -97,23 +96,8 @@ impl Builder {
         let options = InitOptions { static_data: false, thread_pe };
         backends::emu::device::set_local_pes(pes);
         let core = Core::init(boot, &self.settings, options).map_err(fail)?;
-        if pe == 0 {
-            announce(&core);
-        }
+        core.greet();
         Ok(World::new(Engine::new(core, place)))
-    }
-}
-
-/// What one PE tells about the environment.
-fn announce(core: &Core) {
-    let settings = core.settings();
-    for warning in &settings.warnings {
-        eprintln!("dushmem: {warning}");
-    }
-    if settings.print_version {
-        let (version, pes, heap) = (env!("CARGO_PKG_VERSION"), core.n_pes(), settings.heap_size);
-        let transport = core.transport_name();
-        eprintln!("dushmem {version}: {pes} PEs, {heap} bytes of symmetric heap each, transport {transport}");
     }
 }
 

@@ -45,7 +45,6 @@
 //!
 //! Operations on a [`World`] take the numbers `0..world.n_pes()`; those of a team or of a context made from
 //! one ([`Team::context`]) take the team's.
-#![deny(unsafe_op_in_unsafe_fn)]
 
 mod atomic;
 mod builder;

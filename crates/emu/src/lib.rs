@@ -15,7 +15,6 @@
 //! | [`on_stream`] | the emulator as a device of the engine: its operations in stream order |
 //! | [`closure`] | launches of Rust closures |
 //! | [`abi`] | the C functions that the headers call |
-#![deny(unsafe_op_in_unsafe_fn)]
 
 pub mod abi;
 pub mod block;

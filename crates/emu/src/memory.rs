@@ -204,13 +204,6 @@ pub struct Rows {
 // SAFETY: an address; whoever copies promises that the bytes are there.
 unsafe impl Send for Rows {}
 
-impl Rows {
-    /// One row.
-    pub fn flat(base: *mut u8) -> Rows {
-        Rows { base, pitch: 0 }
-    }
-}
-
 fn check(what: &str, addr: *const u8, bytes: usize, side: Side) -> Result<()> {
     let bad = |why: String| Err(Failure::new(Code::InvalidValue, format!("{what} = {addr:p}: {why}")));
     if addr.is_null() {

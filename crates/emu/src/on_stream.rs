@@ -5,7 +5,7 @@ use crate::{device, error, memory, stream};
 use dushmem_core::device::{
     Device, DeviceMemory, Export, HeapRequest, KernelState, Module, StreamHandle, StreamOp,
 };
-use dushmem_core::error::{Error, Result};
+use dushmem_core::error::{Error, Result, line};
 use dushmem_core::world::World;
 use dushmem_os::memory::{Mapping, grow, memfd, page};
 use std::os::fd::{AsFd, OwnedFd};
@@ -135,7 +135,7 @@ impl Device for Emulator {
             // SAFETY: as the caller promised for this moment.
             if let Err(error) = unsafe { op.run(&world) } {
                 let code = error.code();
-                world.boot().abort(code, &format!("PE {}: {call}: {error}", world.my_pe()));
+                world.boot().abort(code, &line(Some(world.my_pe() as usize), call, &error));
             }
         })?;
         Ok(())

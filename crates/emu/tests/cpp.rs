@@ -1,32 +1,19 @@
 //! C++ kernels, compiled against the headers as dushcc compiles them, with the emulator alone behind them.
+use dushmem_testkit::folder::Folder;
+use dushmem_testkit::tools::{example, installed};
 use std::env;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
-
-/// The library of the example `emulator`, which cargo builds with the tests.
-fn library() -> PathBuf {
-    let test = env::current_exe().unwrap();
-    let folder = test.parent().and_then(Path::parent).unwrap().join("examples");
-    assert!(
-        folder.join("libemulator.so").exists(),
-        "{}/libemulator.so is missing: build all targets of the package, examples included",
-        folder.display()
-    );
-    folder
-}
-
-fn has(compiler: &str) -> bool {
-    Command::new(compiler).arg("--version").output().is_ok_and(|out| out.status.success())
-}
 
 /// Compiles `tests/kernels/<name>.cu.cpp`, runs it once with each of `runs` as its argument, and expects it to
 /// find everything right.
 fn run(compiler: &str, name: &str, options: &[&str], runs: &[&str]) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let include = root.join("../../include");
-    let library = library();
-    let tag = format!("{name}-{}-{}", compiler.replace('/', "_"), std::process::id());
-    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(tag);
+    // Cargo builds it with the tests.
+    let library = example("libemulator.so").with_file_name("");
+    let folder = Folder::new("emu");
+    let program = folder.join(name);
     let compiled = Command::new(compiler)
         .args(["-std=c++17", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread"])
         .arg("-I")
@@ -46,7 +33,6 @@ fn run(compiler: &str, name: &str, options: &[&str], runs: &[&str]) {
         .unwrap();
     assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
     let results: Vec<_> = runs.iter().map(|arg| Command::new(&program).arg(arg).output().unwrap()).collect();
-    std::fs::remove_file(&program).unwrap();
     for ran in results {
         let said = String::from_utf8_lossy(&ran.stdout);
         let complained = String::from_utf8_lossy(&ran.stderr);
@@ -81,7 +67,7 @@ fn streams_and_a_process_that_ends_while_a_kernel_runs() {
 #[test]
 fn the_other_compiler() {
     // gcc is what c++ usually is; where clang is there too, the headers have to suit it as well.
-    if has("clang++") {
+    if installed("clang++") {
         run("clang++", "blocks", &[], &[""]);
         run("clang++", "errors", &[], &[""]);
     }

@@ -2,13 +2,11 @@
 //!
 //! nvcc is `$DUSHMEM_NVCC`, or on the PATH, or from the wheels that `cargo xtask test` installs into
 //! `target/venv`. Without it these tests say so and pass. No GPU is needed.
+use dushmem_testkit::folder::Folder;
+use dushmem_testkit::installation::root;
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
 
 /// Where wheels put it: `<venv>/lib/python3.x/site-packages/nvidia/cu13/bin/nvcc`.
 fn in_wheels() -> Option<PathBuf> {
@@ -34,9 +32,8 @@ fn nvcc() -> Option<PathBuf> {
 /// Compiles a source to an object, without warnings; links the device code where it is relocatable.
 fn compile(source: &str, options: &[&str], relocatable: bool) {
     let Some(nvcc) = nvcc() else { return };
-    let tag = format!("{}-{relocatable}-{}", source.replace('/', "-"), std::process::id());
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let (object, linked) = (folder.join(format!("{tag}.o")), folder.join(format!("{tag}.dlink.o")));
+    let folder = Folder::new("nvcc");
+    let (object, linked) = (folder.join("object.o"), folder.join("linked.o"));
     let compiled = Command::new(&nvcc)
         .args(["-arch=sm_90", "-std=c++17", "-x", "cu", "-c", "-Xcompiler", "-Wall,-Wextra"])
         .arg(format!("-rdc={relocatable}"))
@@ -55,9 +52,7 @@ fn compile(source: &str, options: &[&str], relocatable: bool) {
             Command::new(&nvcc).args(["-arch=sm_90", "-dlink"]).arg(&object).arg("-o").arg(&linked).output();
         let link = link.unwrap();
         assert!(link.status.success(), "{}", String::from_utf8_lossy(&link.stderr));
-        std::fs::remove_file(&linked).unwrap();
     }
-    std::fs::remove_file(&object).unwrap();
 }
 
 /// Options for sources that use HIP's names.

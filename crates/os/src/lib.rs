@@ -11,11 +11,11 @@
 //! | [`interrupt`] | being told to end, in an order that leaves time to clean up |
 //! | [`machine`] | how much memory there is; which addresses belong to loaded objects |
 //! | [`image`] | the writable segments of the running executable |
+//! | [`reason`] | a system error in words for users |
 //! | [`process`] | starting processes, reaping them, ending with the launcher |
 //! | [`signal`] | names, sending, receiving through a descriptor |
 //! | [`socket`] | control sockets, pipes, polling |
 //! | [`symbols`] | which object a symbol comes from; the host's name |
-#![deny(unsafe_op_in_unsafe_fn)]
 
 pub mod clock;
 pub mod cpu;
@@ -26,6 +26,7 @@ pub mod interrupt;
 pub mod machine;
 pub mod memory;
 pub mod process;
+pub mod reason;
 pub mod signal;
 pub mod socket;
 pub mod symbols;

@@ -38,6 +38,23 @@ impl Outcome {
         lines
     }
 
+    /// Asserts that the job succeeded and printed these lines, in any order, and nothing else.
+    #[track_caller]
+    pub fn prints<S: AsRef<str>>(self, lines: impl IntoIterator<Item = S>) {
+        let mut lines: Vec<S> = lines.into_iter().collect();
+        lines.sort_unstable_by(|one, other| one.as_ref().cmp(other.as_ref()));
+        let lines: Vec<&str> = lines.iter().map(AsRef::as_ref).collect();
+        let outcome = self.success();
+        assert_eq!(outcome.sorted_lines(), lines, "{outcome:#?}");
+    }
+
+    /// Asserts that the job was a ring of `pes` PEs, each of which printed what it got from its left.
+    #[track_caller]
+    pub fn prints_ring(self, pes: usize) {
+        let from = |me: usize| (me + pes - 1) % pes;
+        self.prints((0..pes).map(|me| format!("PE {me}: received {0}, expected {0}", from(me))));
+    }
+
     /// Asserts that the job succeeded without a word on standard error, and gives the outcome back.
     #[track_caller]
     pub fn success(self) -> Outcome {
@@ -95,6 +112,18 @@ impl Job {
         self
     }
 
+    /// Takes a variable out of the job's environment.
+    pub fn without(mut self, name: impl AsRef<OsStr>) -> Job {
+        self.command.env_remove(name);
+        self
+    }
+
+    /// The folder in which the job runs.
+    pub fn at(mut self, folder: &Path) -> Job {
+        self.command.current_dir(folder);
+        self
+    }
+
     /// Time after which the test fails; 60 s where nothing is said.
     pub fn limit(mut self, limit: Duration) -> Job {
         self.limit = limit;
@@ -127,7 +156,9 @@ impl Job {
         };
         let out = read(child.stdout.take().map(|pipe| Box::new(pipe) as _));
         let err = read(child.stderr.take().map(|pipe| Box::new(pipe) as _));
-        Running { left: Left { child, mark: self.mark }, limit: self.limit, began, out, err }
+        let words = std::iter::once(self.command.get_program()).chain(self.command.get_args());
+        let line = words.map(OsStr::to_string_lossy).collect::<Vec<_>>().join(" ");
+        Running { line, left: Left { child, mark: self.mark }, limit: self.limit, began, out, err }
     }
 
     /// Runs the job to its end, and asserts that no process of it is left.
@@ -140,6 +171,7 @@ impl Job {
 /// A job that has been started.
 #[derive(Debug)]
 pub struct Running {
+    line: String,
     left: Left,
     limit: Duration,
     began: Instant,
@@ -178,7 +210,8 @@ impl Running {
             if self.began.elapsed() > self.limit {
                 self.left.kill_all();
                 let (out, err) = (self.out.join(), self.err.join());
-                panic!("the job did not end within {:?}\nstdout: {out:?}\nstderr: {err:?}", self.limit);
+                let (line, limit) = (self.line, self.limit);
+                panic!("`{line}` did not end within {limit:?}\nstdout: {out:?}\nstderr: {err:?}");
             }
             std::thread::sleep(Duration::from_millis(2));
         };
@@ -189,7 +222,7 @@ impl Running {
             let names = left.iter().map(|pid| std::fs::read_to_string(format!("/proc/{pid}/cmdline")));
             let names: Vec<_> = names.map(Result::unwrap_or_default).collect();
             self.left.kill_all();
-            panic!("processes were left behind: {left:?} {names:?}");
+            panic!("`{}` left processes behind: {left:?} {names:?}", self.line);
         }
         let join =
             |thread: std::thread::JoinHandle<String>| thread.join().expect("the reader does not panic");

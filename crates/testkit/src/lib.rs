@@ -2,14 +2,17 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`tools`] | where dushrun and the other programs are |
+//! | [`tools`] | where dushrun and the other programs are, and which programs the system has |
+//! | [`installation`] | the installed prefix, made once where there is none |
+//! | [`folder`] | a folder for a test's files |
 //! | [`job`] | running a job of processes, with a time limit, and looking for what it left behind |
 //! | [`leftovers`] | processes, files and System V objects of a job |
 //! | [`threads`] | running a job of threads, with a time limit that says who waits where |
 //! | [`suites`] | what every backend has to do alike |
 //! | [`processes`] | tests that run themselves again as the PEs of a job: [`pe_test!`] |
-#![deny(unsafe_op_in_unsafe_fn)]
 
+pub mod folder;
+pub mod installation;
 pub mod job;
 pub mod leftovers;
 pub mod processes;

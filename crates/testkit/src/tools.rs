@@ -27,6 +27,14 @@ pub fn example(name: &str) -> PathBuf {
     built(&format!("examples/{name}"), "cargo build --examples")
 }
 
+/// A shared library that cargo built together with the running test.
+///
+/// # Panics
+/// As [`program`].
+pub fn library(name: &str) -> PathBuf {
+    built(&format!("lib{name}.so"), "cargo build")
+}
+
 fn built(name: &str, how: &str) -> PathBuf {
     let test = std::env::current_exe().expect("/proc is mounted");
     // target/PROFILE/deps/test-0123, or target/PROFILE/program.
@@ -34,8 +42,17 @@ fn built(name: &str, how: &str) -> PathBuf {
     found.unwrap_or_else(|| panic!("{name} is not built beside {}: run `{how}`", test.display()))
 }
 
-/// Whether a program of the system is installed.
-pub fn installed(name: &str) -> bool {
+/// Path of a program of the system, if it is installed.
+pub fn system(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|dir| dir.join(name).is_file())
+    std::env::split_paths(&path).map(|dir| dir.join(name)).find(|path| path.is_file())
+}
+
+/// Whether a program of the system is installed; says so where it is not, since a test is left out then.
+pub fn installed(name: &str) -> bool {
+    let there = system(name).is_some();
+    if !there {
+        eprintln!("skipped: {name} is not installed");
+    }
+    there
 }

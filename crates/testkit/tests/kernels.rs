@@ -1,38 +1,30 @@
 //! Kernels of `tests/kernels` on the CPU: compiled by dushcc, run by dushrun, with several numbers of PEs and
-//! on both transports. They need an installed prefix (`$DUSHMEM_PREFIX`, which `cargo xtask test` makes).
+//! on both transports.
+use dushmem_testkit::folder::Folder;
+use dushmem_testkit::installation::{prefix, root};
 use dushmem_testkit::job::Job;
-use dushmem_testkit::tools;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// A compiled source of `tests/kernels`, removed at the end.
-struct Program(PathBuf);
+/// A compiled source of `tests/kernels`.
+struct Program(Folder);
 
 impl Program {
-    /// None where there is no prefix to compile against.
-    fn of(source: &str, tag: &str) -> Option<Program> {
-        if std::env::var_os("DUSHMEM_PREFIX").is_none() {
-            eprintln!("not checked: DUSHMEM_PREFIX names no installation; `cargo xtask test` makes one");
-            return None;
-        }
-        let path =
-            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{source}-{tag}-{}", std::process::id()));
-        let compiled = Command::new(tools::program("dushcc"))
+    fn of(source: &str) -> Program {
+        let folder = Folder::new("kernels");
+        let compiled = Command::new(prefix().join("bin/dushcc"))
             .args(["-O1", "-g", "-Wall", "-Wextra", "-Werror"])
-            .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/kernels").join(source))
+            .arg(root().join("tests/kernels").join(source))
             .arg("-o")
-            .arg(&path)
+            .arg(folder.join("program"))
             .output()
             .expect("dushcc starts");
         assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
-        Some(Program(path))
+        Program(folder)
     }
-}
 
-impl Drop for Program {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
+    fn job(&self, pes: usize) -> Job {
+        Job::new(pes, self.0.join("program"))
     }
 }
 
@@ -44,37 +36,32 @@ fn all_right(job: Job) {
 
 #[test]
 fn the_device_api() {
-    let Some(program) = Program::of("device_api.cu", "shm") else { return };
+    let program = Program::of("device_api.cu");
     for pes in [1, 2, 3, 4, 8] {
-        all_right(Job::new(pes, &program.0));
+        all_right(program.job(pes));
     }
 }
 
 #[test]
 fn the_device_api_over_a_transport_that_reorders() {
-    let Some(program) = Program::of("device_api.cu", "loopback") else { return };
+    let program = Program::of("device_api.cu");
     for seed in 1..=3 {
-        let job = Job::new(3, &program.0).env("DUSHMEM_TRANSPORT", "loopback");
+        let job = program.job(3).env("DUSHMEM_TRANSPORT", "loopback");
         all_right(job.env("DUSHMEM_LOOPBACK_SEED", seed.to_string()));
     }
 }
 
 #[test]
 fn every_name_of_the_device_api_compiles() {
-    let Some(program) = Program::of("device_names.cu", "names") else { return };
-    let outcome = Job::new(2, &program.0).run();
+    let program = Program::of("device_names.cu");
+    let outcome = program.job(2).run();
     assert_eq!(outcome.code, 0, "{}{}", outcome.stdout, outcome.stderr);
 }
 
 #[test]
 fn the_article_s_ring() {
-    let Some(program) = Program::of("simple_shift.hip.cpp", "ring") else { return };
+    let program = Program::of("simple_shift.hip.cpp");
     for pes in [1, 2, 7, 16] {
-        let outcome = Job::new(pes, &program.0).run().success();
-        let wanted: Vec<_> =
-            (0..pes).map(|pe| format!("PE {pe}: received {0}, expected {0}", (pe + pes - 1) % pes)).collect();
-        let mut lines: Vec<_> = outcome.stdout.lines().collect();
-        lines.sort_by_key(|line| line.split([' ', ':']).nth(1).and_then(|pe| pe.parse::<usize>().ok()));
-        assert_eq!(lines, wanted);
+        program.job(pes).run().prints_ring(pes);
     }
 }

@@ -1,7 +1,6 @@
 //! Globals of the executable over several inits. Without the test harness, whose threads would be refused:
 //! globals move while the main thread is alone.
-use dushmem_boot::singleton::Singleton;
-use dushmem_core::bootstrap::Bootstrap;
+use dushmem_boot::singleton;
 use dushmem_core::env::Settings;
 use dushmem_core::world::{InitOptions, World};
 use std::sync::Arc;
@@ -12,7 +11,7 @@ static WORD: AtomicU64 = AtomicU64::new(0x1234_5678);
 static BLOCK: [AtomicU64; 4096] = [const { AtomicU64::new(7) }; 4096];
 
 fn globals_keep_their_values_whatever_later_inits_want() {
-    let boot: Arc<dyn Bootstrap> = Arc::new(Singleton::new().expect("memory"));
+    let boot = singleton::job().expect("memory");
     let word = WORD.as_ptr();
     for (round, static_data) in [true, false, true, false].into_iter().enumerate() {
         let settings = Settings { heap_size: (1 + round as u64) << 20, ..Settings::defaults() };

@@ -30,8 +30,8 @@ fn names(table: &table::Table) -> Vec<String> {
 fn files() -> Result<Vec<(String, String)>, String> {
     let table = table::Table::load(&root().join("api"))?;
     let mut files = header::public(&table);
-    files.push(("include/dushmem/impl/host_alias.h".into(), header::aliases(&table)));
-    files.push(("include/dushmem/impl/types.h".into(), inline::types(&table)));
+    files.push(("include/dushmem/gen/host_alias.h".into(), header::aliases(&table)));
+    files.push(("include/dushmem/gen/types.h".into(), inline::types(&table)));
     files.extend(generic::files(&table));
     files.push(("crates/core/src/gen/env.rs".into(), rust::variables(&table)));
     files.extend(rust::exports(&table)?);
@@ -58,8 +58,9 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         if !check {
             full.parent()
                 .map_or(Ok(()), std::fs::create_dir_all)
-                .map_err(|error| format!("{path}: {error}"))?;
-            std::fs::write(&full, text).map_err(|error| format!("{path}: {error}"))?;
+                .map_err(|error| format!("{path}: {}", crate::workspace::reason(&error)))?;
+            std::fs::write(&full, text)
+                .map_err(|error| format!("{path}: {}", crate::workspace::reason(&error)))?;
         }
     }
     match (check, stale.is_empty()) {

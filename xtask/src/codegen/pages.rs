@@ -14,7 +14,8 @@ pub fn pages(table: &Table) -> Result<Vec<(String, String)>, String> {
 }
 
 fn page(path: &str, name: &str, rows: &str) -> Result<(String, String), String> {
-    let text = std::fs::read_to_string(root().join(path)).map_err(|error| format!("{path}: {error}"))?;
+    let text = std::fs::read_to_string(root().join(path))
+        .map_err(|error| format!("{path}: {}", crate::workspace::reason(&error)))?;
     let text = replace(&text, name, rows).ok_or_else(|| {
         format!("{path}: the line `<!-- {name}: ...` and the line `{END}` after it are missing")
     })?;

@@ -159,7 +159,8 @@ pub struct Table {
 
 fn read(dir: &Path, file: &str, columns: &[&str]) -> Result<Rows, String> {
     let path = dir.join(file);
-    let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let text = std::fs::read_to_string(&path)
+        .map_err(|error| format!("{}: {}", path.display(), crate::workspace::reason(&error)))?;
     let mut lines = text.lines().enumerate();
     let header = lines.next().map(|(_, line)| line).unwrap_or_default();
     if header.split('\t').ne(columns.iter().copied()) {
@@ -402,11 +403,11 @@ impl Table {
 mod tests {
     use super::*;
     use crate::codegen::root;
+    use dushmem_testkit::folder::Folder;
 
     /// Loads a copy of the table in which the first `old` of a file is `new`.
     fn changed(file: &str, old: &str, new: &str) -> Result<Table, String> {
-        let dir = std::env::temp_dir().join(format!("dushmem-table-{}", std::process::id()));
-        std::fs::create_dir_all(&dir).expect("a folder for the copy");
+        let dir = Folder::new("table");
         for entry in std::fs::read_dir(root().join("api")).expect("the table") {
             let from = entry.expect("a file of the table").path();
             let name = from.file_name().expect("a file's name");
@@ -417,9 +418,7 @@ mod tests {
             }
             std::fs::write(dir.join(name), text).expect("writing the copy");
         }
-        let loaded = Table::load(&dir);
-        std::fs::remove_dir_all(&dir).expect("removing the copy");
-        loaded
+        Table::load(dir.path())
     }
 
     #[test]

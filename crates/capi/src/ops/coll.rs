@@ -49,19 +49,17 @@ pub unsafe fn broadcast<T>(
     on(name, team, |w, team| unsafe { w.broadcast(team, dest, source, bytes, root) })
 }
 
-#[inline(never)]
-pub unsafe fn fcollect<T>(team: i32, dest: *mut T, source: *const T, nelems: usize, name: Name) -> i32 {
-    let (dest, source, bytes) = (dest.cast(), source.cast(), bytes::<T>(nelems));
-    // SAFETY: the caller's.
-    on(name, team, |w, team| unsafe { w.fcollect(team, dest, source, bytes) })
+macro_rules! gathers {
+    ($($function:ident)*) => {$(
+        #[inline(never)]
+        pub unsafe fn $function<T>(team: i32, dest: *mut T, source: *const T, nelems: usize, name: Name) -> i32 {
+            let (dest, source, bytes) = (dest.cast(), source.cast(), bytes::<T>(nelems));
+            // SAFETY: the caller's.
+            on(name, team, |w, team| unsafe { w.$function(team, dest, source, bytes) })
+        }
+    )*};
 }
-
-#[inline(never)]
-pub unsafe fn alltoall<T>(team: i32, dest: *mut T, source: *const T, nelems: usize, name: Name) -> i32 {
-    let (dest, source, bytes) = (dest.cast(), source.cast(), bytes::<T>(nelems));
-    // SAFETY: the caller's.
-    on(name, team, |w, team| unsafe { w.alltoall(team, dest, source, bytes) })
-}
+gathers! { fcollect alltoall }
 
 /// # Safety
 /// As for the exported reductions.

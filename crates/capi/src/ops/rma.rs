@@ -3,29 +3,24 @@ use super::prelude::*;
 use crate::report::must;
 use dushmem_core::rma::Scalar;
 
-#[inline(never)]
-pub unsafe fn put<T>(dest: *mut T, source: *const T, nelems: usize, pe: i32, ctx: Ctx, name: Name) {
-    // SAFETY: the caller's.
-    must(name, |w| unsafe { w.put(ctx.of(w)?, dest.cast(), source.cast(), bytes::<T>(nelems), pe) });
+macro_rules! copies {
+    ($($function:ident)*) => {$(
+        #[inline(never)]
+        pub unsafe fn $function<T>(
+            dest: *mut T,
+            source: *const T,
+            nelems: usize,
+            pe: i32,
+            ctx: Ctx,
+            name: Name,
+        ) {
+            let (dest, source, bytes) = (dest.cast(), source.cast(), bytes::<T>(nelems));
+            // SAFETY: the caller's.
+            must(name, |w| unsafe { w.$function(ctx.of(w)?, dest, source, bytes, pe) });
+        }
+    )*};
 }
-
-#[inline(never)]
-pub unsafe fn put_nbi<T>(dest: *mut T, source: *const T, nelems: usize, pe: i32, ctx: Ctx, name: Name) {
-    // SAFETY: the caller's.
-    must(name, |w| unsafe { w.put_nbi(ctx.of(w)?, dest.cast(), source.cast(), bytes::<T>(nelems), pe) });
-}
-
-#[inline(never)]
-pub unsafe fn get<T>(dest: *mut T, source: *const T, nelems: usize, pe: i32, ctx: Ctx, name: Name) {
-    // SAFETY: the caller's.
-    must(name, |w| unsafe { w.get(ctx.of(w)?, dest.cast(), source.cast(), bytes::<T>(nelems), pe) });
-}
-
-#[inline(never)]
-pub unsafe fn get_nbi<T>(dest: *mut T, source: *const T, nelems: usize, pe: i32, ctx: Ctx, name: Name) {
-    // SAFETY: the caller's.
-    must(name, |w| unsafe { w.get_nbi(ctx.of(w)?, dest.cast(), source.cast(), bytes::<T>(nelems), pe) });
-}
+copies! { put put_nbi get get_nbi }
 
 #[inline(never)]
 pub unsafe fn p<T: Scalar>(dest: *mut T, value: T, pe: i32, ctx: Ctx, name: Name) {
@@ -39,39 +34,27 @@ pub unsafe fn g<T: Scalar>(source: *const T, pe: i32, ctx: Ctx, name: Name) -> T
     must(name, |w| unsafe { w.g(ctx.of(w)?, source, pe) })
 }
 
-#[allow(clippy::too_many_arguments, reason = "those of the standard's call")]
-#[inline(never)]
-pub unsafe fn iput<T>(
-    dest: *mut T,
-    source: *const T,
-    dst: isize,
-    sst: isize,
-    nelems: usize,
-    pe: i32,
-    ctx: Ctx,
-    name: Name,
-) {
-    let (dest, source, elem) = (dest.cast(), source.cast(), size_of::<T>());
-    // SAFETY: the caller's.
-    must(name, |w| unsafe { w.iput(ctx.of(w)?, dest, source, dst, sst, elem, nelems, pe) });
+macro_rules! strided {
+    ($($function:ident)*) => {$(
+        #[allow(clippy::too_many_arguments, reason = "those of the standard's call")]
+        #[inline(never)]
+        pub unsafe fn $function<T>(
+            dest: *mut T,
+            source: *const T,
+            dst: isize,
+            sst: isize,
+            nelems: usize,
+            pe: i32,
+            ctx: Ctx,
+            name: Name,
+        ) {
+            let (dest, source, elem) = (dest.cast(), source.cast(), size_of::<T>());
+            // SAFETY: the caller's.
+            must(name, |w| unsafe { w.$function(ctx.of(w)?, dest, source, dst, sst, elem, nelems, pe) });
+        }
+    )*};
 }
-
-#[allow(clippy::too_many_arguments, reason = "those of the standard's call")]
-#[inline(never)]
-pub unsafe fn iget<T>(
-    dest: *mut T,
-    source: *const T,
-    dst: isize,
-    sst: isize,
-    nelems: usize,
-    pe: i32,
-    ctx: Ctx,
-    name: Name,
-) {
-    let (dest, source, elem) = (dest.cast(), source.cast(), size_of::<T>());
-    // SAFETY: the caller's.
-    must(name, |w| unsafe { w.iget(ctx.of(w)?, dest, source, dst, sst, elem, nelems, pe) });
-}
+strided! { iput iget }
 
 /// For `c/longdouble.c`, which holds the value.
 #[unsafe(export_name = "dushmem_impl_longdouble_put")]

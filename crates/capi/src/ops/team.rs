@@ -127,7 +127,7 @@ pub unsafe fn get_config(team: i32, config: *mut u8, name: Name) {
 
 pub unsafe fn get_config_mask(team: i32, config_mask: c_long, config: *mut u8, name: Name) -> i32 {
     if team == handles::INVALID {
-        return Error::BadTeam { handle: team, why: "" }.code();
+        return NOT_A_TEAM;
     }
     status(name, |w| match config_mask & NUM_CONTEXTS {
         0 => w.team(team).map(drop),

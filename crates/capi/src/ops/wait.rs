@@ -57,37 +57,10 @@ macro_rules! sets {
     )*};
 }
 sets! {
+    until_all until_all_vector wait_until_all -> ();
     until_any until_any_vector wait_until_any -> usize;
     test_all test_all_vector test_all -> i32;
     test_any test_any_vector test_any -> usize;
-}
-
-#[inline(never)]
-pub unsafe fn until_all<T: WaitInt>(
-    ivars: *mut T,
-    nelems: usize,
-    status: *const i32,
-    cmp: i32,
-    cmp_value: T,
-    name: Name,
-) {
-    let value = CmpValues::One(cmp_value);
-    // SAFETY: the caller's.
-    must(name, |w| unsafe { w.wait_until_all(ivars, nelems, status, Cmp::from_number(cmp)?, value) });
-}
-
-#[inline(never)]
-pub unsafe fn until_all_vector<T: WaitInt>(
-    ivars: *mut T,
-    nelems: usize,
-    status: *const i32,
-    cmp: i32,
-    cmp_values: *const T,
-    name: Name,
-) {
-    let values = CmpValues::Each(cmp_values);
-    // SAFETY: the caller's.
-    must(name, |w| unsafe { w.wait_until_all(ivars, nelems, status, Cmp::from_number(cmp)?, values) });
 }
 
 /// The forms that store indices.

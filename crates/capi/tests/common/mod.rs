@@ -1,5 +1,7 @@
-//! Compilers, the built library, and a folder for what they make.
+//! Compilers, and programs that they make with the built library.
 #![allow(dead_code, reason = "each test file uses some of it")]
+use dushmem_testkit::folder::Folder;
+use dushmem_testkit::tools;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -15,23 +17,12 @@ pub fn source(name: &str) -> PathBuf {
 
 /// The shared library that cargo built together with this test.
 pub fn library() -> PathBuf {
-    let own = std::env::current_exe().expect("the test's own path");
-    let deps = own.parent().expect("the folder of the test");
-    let places = [deps.join("libdushmem_capi.so"), deps.join("../libdushmem_capi.so")];
-    let found = places.into_iter().find(|path| path.exists());
-    found.expect("cargo builds libdushmem_capi.so for the tests of its crate")
-}
-
-/// A folder of this name for a test's files, emptied.
-pub fn folder(name: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
-    std::fs::create_dir_all(&path).expect("a folder for the test");
-    path
+    tools::library("dushmem_capi")
 }
 
 /// True if the compiler can be run; gcc must be there.
 pub fn available(compiler: &str) -> bool {
-    let there = Command::new(compiler).arg("--version").output().is_ok_and(|output| output.status.success());
+    let there = tools::installed(compiler);
     assert!(there || !compiler.starts_with('g'), "{compiler} is needed for the tests of the C interface");
     there
 }
@@ -50,7 +41,7 @@ pub fn succeed(command: &mut Command) -> Output {
 }
 
 /// Compiles and links a program of these tests against the built library.
-pub fn program(folder: &Path, compiler: &str, flags: &[&str], name: &str) -> PathBuf {
+pub fn program(folder: &Folder, compiler: &str, flags: &[&str], name: &str) -> PathBuf {
     let soname = folder.join("libdushmem.so.0");
     let _ = std::os::unix::fs::symlink(library(), &soname);
     let out = folder.join(format!("{name}{}", flags.concat().replace(['=', '/'], "")));

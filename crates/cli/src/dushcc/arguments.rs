@@ -1,4 +1,5 @@
 //! A compiler's command line: which arguments are files, which belong together, what is asked for.
+use super::foreign;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -94,42 +95,6 @@ const WITH_VALUE: &[&str] = &[
     "-Tbss",
 ];
 
-/// Options of nvcc and hipcc whose argument is the next word.
-const FOREIGN_WITH_VALUE: &[&str] = &[
-    "-arch",
-    "--gpu-architecture",
-    "-code",
-    "--gpu-code",
-    "-gencode",
-    "--generate-code",
-    "-rdc",
-    "--relocatable-device-code",
-    "-maxrregcount",
-    "--maxrregcount",
-    "-Xcompiler",
-    "--compiler-options",
-    "-Xptxas",
-    "--ptxas-options",
-    "-Xnvlink",
-    "--nvlink-options",
-    "-Xfatbin",
-    "--fatbin-options",
-    "-Xcudafe",
-    "-Xarch_host",
-    "-Xarch_device",
-    "-ccbin",
-    "--compiler-bindir",
-    "-cudart",
-    "--cudart",
-    "-default-stream",
-    "--default-stream",
-    "--threads",
-    "-diag-suppress",
-    "--diag-suppress",
-    "-std",
-    "--std",
-];
-
 impl Arguments {
     /// Parses what the compiler would get, response files expanded. `foreign`: options of nvcc and hipcc
     /// may be among them.
@@ -156,8 +121,7 @@ impl Arguments {
             {
                 items.push(Item::Output(OsStr::from_bytes(file).to_os_string()));
             } else {
-                let takes = WITH_VALUE.contains(&text.as_str())
-                    || (foreign && FOREIGN_WITH_VALUE.contains(&text.as_str()));
+                let takes = WITH_VALUE.contains(&text.as_str()) || (foreign && foreign::takes_value(&text));
                 stage = stage.min(match text.as_str() {
                     "-E" | "-M" | "-MM" | "--preprocess" => Stage::Preprocess,
                     "-c" | "-S" | "-fsyntax-only" | "--compile" | "--assemble" => Stage::Compile,

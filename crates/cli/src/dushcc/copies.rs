@@ -3,6 +3,7 @@
 use super::register;
 use super::rewrite::{Edit, Include, Source, apply};
 use super::scratch::Scratch;
+use dushmem_os::reason::reason;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs;
@@ -67,7 +68,7 @@ impl<'a> Copies<'a> {
     pub fn prepare(&mut self, source: &Path) -> Result<Prepared, String> {
         let stdin = source.as_os_str() == "-";
         let text = if stdin { read_stdin() } else { fs::read(source) };
-        let text = text.map_err(|error| format!("{}: {error}", source.display()))?;
+        let text = text.map_err(|error| format!("{}: {}", source.display(), reason(&error)))?;
         self.files.clear();
         self.known.clear();
         let shown = if stdin { PathBuf::from("<stdin>") } else { source.to_path_buf() };
@@ -89,7 +90,7 @@ impl<'a> Copies<'a> {
         for index in 0..self.files.len() {
             if let Some(path) = &paths[index] {
                 let text = self.render(index, main, &paths);
-                fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))?;
+                fs::write(path, text).map_err(|error| format!("{}: {}", path.display(), reason(&error)))?;
             }
         }
         let path = paths[main].clone().unwrap_or_default();

@@ -7,6 +7,7 @@ use super::rewrite::{Source, apply};
 use super::scratch::Scratch;
 use super::steps::{Files, Plan, Step};
 use super::{flags, foreign, register, response, run};
+use dushmem_os::reason::reason;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Write};
@@ -145,7 +146,7 @@ fn holds_kernels(arguments: &Arguments) -> bool {
 }
 
 fn show_source(file: &Path) -> Result<u8, String> {
-    let text = fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    let text = fs::read(file).map_err(|error| format!("{}: {}", file.display(), reason(&error)))?;
     let source = Source::new(&text);
     let edits = source.edits();
     let mut edits = edits
@@ -159,7 +160,7 @@ fn show_source(file: &Path) -> Result<u8, String> {
 fn print(text: &[u8]) -> Result<u8, String> {
     match io::stdout().lock().write_all(text) {
         Ok(()) => Ok(0),
-        Err(error) => Err(format!("standard output: {error}")),
+        Err(error) => Err(format!("standard output: {}", reason(&error))),
     }
 }
 

@@ -3,8 +3,8 @@ use super::arguments::{Arguments, Item};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
-/// Options without a meaning on the CPU, as one word or with a value behind them.
-const DROPPED: &[&str] = &[
+/// Options without a meaning on the CPU, with a value that is the next word or attached.
+const DROPPED_WITH_VALUE: &[&str] = &[
     "-arch",
     "--gpu-architecture",
     "-code",
@@ -13,14 +13,6 @@ const DROPPED: &[&str] = &[
     "--generate-code",
     "-rdc",
     "--relocatable-device-code",
-    "-fgpu-rdc",
-    "-fno-gpu-rdc",
-    "-expt-relaxed-constexpr",
-    "--expt-relaxed-constexpr",
-    "-expt-extended-lambda",
-    "--expt-extended-lambda",
-    "-extended-lambda",
-    "--extended-lambda",
     "-maxrregcount",
     "--maxrregcount",
     "-Xptxas",
@@ -40,6 +32,18 @@ const DROPPED: &[&str] = &[
     "--threads",
     "-diag-suppress",
     "--diag-suppress",
+];
+
+/// Others without a meaning on the CPU; where they have a value, it is attached.
+const DROPPED: &[&str] = &[
+    "-fgpu-rdc",
+    "-fno-gpu-rdc",
+    "-expt-relaxed-constexpr",
+    "--expt-relaxed-constexpr",
+    "-expt-extended-lambda",
+    "--expt-extended-lambda",
+    "-extended-lambda",
+    "--extended-lambda",
     "--offload-arch",
     "--amdgpu-target",
     "--cuda-gpu-arch",
@@ -82,6 +86,9 @@ const DROPPED: &[&str] = &[
     "-err-no",
 ];
 
+/// Options that mean something on the CPU, but are spelled in another way there; the value may be the next word.
+const TRANSLATED: &[&str] = &["-Xcompiler", "--compiler-options", "-Xarch_host", "-std", "--std"];
+
 /// Libraries whose part dushmem's own library plays.
 const LIBRARIES: &[&str] = &[
     "cudart",
@@ -93,6 +100,11 @@ const LIBRARIES: &[&str] = &[
     "nvshmem_device",
     "nvidia-ml",
 ];
+
+/// Whether the option's value is the next word.
+pub fn takes_value(option: &str) -> bool {
+    DROPPED_WITH_VALUE.contains(&option) || TRANSLATED.contains(&option)
+}
 
 /// Replaces such options by what they mean for the CPU. Says what was left out, one line each.
 pub fn translate(arguments: Arguments, notes: &mut Vec<String>) -> Arguments {
@@ -136,7 +148,9 @@ fn option(words: Vec<OsString>, out: &mut Vec<Item>, notes: &mut Vec<String>) {
             out.push(Item::Option(vec![format!("-std={}", value()).into()]))
         }
         "-dc" | "--device-c" => out.push(Item::Option(vec!["-c".into()])),
-        _ if DROPPED.contains(&name) && foreign_form(name, &words) => {
+        _ if (DROPPED.contains(&name) || DROPPED_WITH_VALUE.contains(&name))
+            && foreign_form(name, &words) =>
+        {
             notes.push(format!("`{}` has no meaning on the CPU and is left out", joined(&words)));
         }
         _ if library.as_deref().is_some_and(|library| LIBRARIES.contains(&library)) => {

@@ -1,4 +1,5 @@
 //! Where dushmem is installed, and which compilers there are.
+use dushmem_os::reason::reason;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ impl Prefix {
     /// Of the running program.
     pub fn find() -> Result<Prefix, String> {
         let program = std::env::current_exe()
-            .map_err(|error| format!("can't find out where dushcc stands: {error}"))?;
+            .map_err(|error| format!("can't find out where dushcc stands: {}", reason(&error)))?;
         let prefix = program.parent().and_then(Path::parent).unwrap_or(Path::new("/"));
         if !prefix.join("include/dushmem.h").is_file() {
             return Err(format!(

@@ -4,6 +4,7 @@ use super::response;
 use super::scratch::Scratch;
 use super::steps::Step;
 use dushmem_os::interrupt::{self, Interrupts};
+use dushmem_os::reason::reason;
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write};
@@ -23,7 +24,8 @@ static INTERRUPTS: OnceLock<Interrupts> = OnceLock::new();
 
 /// Makes signals that end a program wait until [`end`], and passes them on to the compiler at once.
 pub fn watch_signals() -> Result<(), String> {
-    let interrupts = Interrupts::block().map_err(|error| format!("can't block signals: {error}"))?;
+    let interrupts =
+        Interrupts::block().map_err(|error| format!("can't block signals: {}", reason(&error)))?;
     let interrupts = *INTERRUPTS.get_or_init(|| interrupts);
     let watch = move || {
         loop {
@@ -33,13 +35,13 @@ pub fn watch_signals() -> Result<(), String> {
         }
     };
     let thread = std::thread::Builder::new().name("signals".into()).spawn(watch);
-    thread.map(drop).map_err(|error| format!("can't start a thread: {error}"))
+    thread.map(drop).map_err(|error| format!("can't start a thread: {}", reason(&error)))
 }
 
 /// Becomes the compiler: its exit code, its signals and its process are ours. Returns only if that fails.
 pub fn become_compiler(step: &Step) -> String {
     let error = Command::new(&step.words[0]).args(&step.words[1..]).exec();
-    format!("{}: {error}", step.words[0].display())
+    format!("{}: {}", step.words[0].display(), reason(&error))
 }
 
 /// Whether the call's arguments fit a command line.
@@ -67,14 +69,14 @@ pub fn run(steps: &[Step], names: &[(PathBuf, PathBuf)], scratch: &Scratch) -> R
 
 fn call(step: &Step, names: &[(PathBuf, PathBuf)], scratch: &Scratch) -> Result<ExitStatus, String> {
     let program = &step.words[0];
-    let failed = |error: io::Error| format!("{}: {error}", program.display());
+    let failed = |error: io::Error| format!("{}: {}", program.display(), reason(&error));
     let mut command = Command::new(program);
     if fits(step) {
         command.args(&step.words[1..]);
     } else {
         let file = scratch.folder()?.join("arguments");
         fs::write(&file, response::join(&step.words[1..]))
-            .map_err(|error| format!("{}: {error}", file.display()))?;
+            .map_err(|error| format!("{}: {}", file.display(), reason(&error)))?;
         let mut word = OsString::from("@");
         word.push(&file);
         command.arg(word);
@@ -100,7 +102,7 @@ fn call(step: &Step, names: &[(PathBuf, PathBuf)], scratch: &Scratch) -> Result<
         }
         let written = io::stdout().lock().write_all(&restore_names(&text, names));
         let status = child.wait().map_err(failed)?;
-        written.map_err(|error| format!("standard output: {error}"))?;
+        written.map_err(|error| format!("standard output: {}", reason(&error)))?;
         status
     } else {
         child.wait().map_err(failed)?
@@ -115,7 +117,7 @@ fn restore_file(file: &PathBuf, names: &[(PathBuf, PathBuf)]) -> Result<(), Stri
     if restored == text {
         return Ok(());
     }
-    fs::write(file, restored).map_err(|error| format!("{}: {error}", file.display()))
+    fs::write(file, restored).map_err(|error| format!("{}: {}", file.display(), reason(&error)))
 }
 
 /// The exit code; a signal that came, or that ended the compiler, ends this process too.

@@ -1,4 +1,5 @@
 //! The private folder for rewritten sources, gone when the compiler has run.
+use dushmem_os::reason::reason;
 use std::cell::Cell;
 use std::collections::hash_map::RandomState;
 use std::fs::{self, DirBuilder};
@@ -26,8 +27,9 @@ impl Scratch {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => {
                     return Err(format!(
-                        "can't make a folder for rewritten sources in {} ({error}); set TMPDIR to a folder that can be written to",
-                        base.display()
+                        "can't make a folder for rewritten sources in {} ({}); set TMPDIR to a folder that can be written to",
+                        base.display(),
+                        reason(&error)
                     ));
                 }
             }
@@ -40,7 +42,7 @@ impl Scratch {
         let number = self.folders.get();
         self.folders.set(number + 1);
         let path = self.root.join(number.to_string());
-        fs::create_dir(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        fs::create_dir(&path).map_err(|error| format!("{}: {}", path.display(), reason(&error)))?;
         Ok(path)
     }
 }

@@ -10,18 +10,6 @@ const FAMILIES: [(&str, &[&str]); 3] = [
     ("shmem", &["DUSHMEM", "SHMEM", "SMA"]),
 ];
 
-/// Variables with the prefix that are not settings of the library: those of the tools and of the launcher.
-const OTHERS: [&str; 8] = [
-    "DUSHMEM_LAUNCH",
-    "DUSHMEM_PE",
-    "DUSHMEM_NPES",
-    "DUSHMEM_CC",
-    "DUSHMEM_CXX",
-    "DUSHMEM_PREFIX",
-    "DUSHMEM_EMU_DEVICES",
-    "DUSHMEM_EMU_REMOTE",
-];
-
 /// One variable's value in one family.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Value {
@@ -92,14 +80,7 @@ pub fn gather(variables: &[(String, String)]) -> Facts {
         values: FAMILIES.iter().map(|family| value(variable.name, variable.default, *family)).collect(),
     };
     let settings: Vec<Setting> = VARIABLES.iter().map(setting).collect();
-    for (name, _) in variables.iter().filter(|(name, _)| name.starts_with("DUSHMEM_")) {
-        if !settings.iter().any(|s| s.name == *name)
-            && !OTHERS.contains(&name.as_str())
-            && !name.starts_with("DUSHMEM_TESTKIT_")
-        {
-            warnings.push(format!("{name} is set, but dushmem has no such variable"));
-        }
-    }
+    warnings.extend(env::strangers(variables.iter().map(|(name, _)| name.as_str())));
     Facts {
         version: env!("CARGO_PKG_VERSION"),
         cpus: dushmem_os::cpu::usable_cpus(),

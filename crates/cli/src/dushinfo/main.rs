@@ -17,7 +17,7 @@ struct Cli {
 }
 
 fn main() {
-    let cli = Cli::parse();
+    let cli: Cli = dushmem_cli::usage::parse_or_exit();
     let variables: Vec<_> = std::env::vars_os().map(|(name, value)| (lossy(name), lossy(value))).collect();
     let facts = facts::gather(&variables);
     let text = if cli.json { print::json(&facts) } else { print::text(&facts) };

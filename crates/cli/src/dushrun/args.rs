@@ -1,7 +1,9 @@
 //! The command line.
 use crate::bind::Bind;
 use crate::error::RunError;
-use clap::Parser;
+use clap::{CommandFactory, Parser};
+use dushmem_boot::launch::MAX_PES;
+use dushmem_cli::usage::{self, Stop};
 use std::ffi::OsString;
 use std::time::Duration;
 
@@ -19,7 +21,7 @@ global_exit; 124: the time limit was reached; 125: dushrun itself failed; 126: t
 executed; 127: there is no such program.";
 
 const USAGE: &str =
-    "dushrun [OPTIONS] [--] PROGRAM [ARGS]... [: [-n N] [-x NAME=VALUE]... PROGRAM [ARGS]...]...";
+    "dushrun [OPTIONS] [--] PROGRAM [ARGS]... [: [-n N] [-x NAME[=VALUE]]... PROGRAM [ARGS]...]...";
 
 /// Which PEs run under a debugger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,12 +63,13 @@ pub struct Cli {
 /// One program of the job.
 #[derive(Debug, clap::Args)]
 pub struct Part {
-    /// Number of PEs; without it one for each CPU that this process may use
-    #[arg(short = 'n', long = "np", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65_535))]
+    /// Number of PEs, 1 to 65535, also as -np N; without it one for each CPU that this process may use
+    #[arg(short = 'n', long = "np", value_name = "N", allow_negative_numbers = true, value_parser = pes)]
     pub pes: Option<u32>,
 
-    /// Set an environment variable for the PEs; all others are inherited
-    #[arg(short = 'x', long = "env", value_name = "NAME=VALUE")]
+    /// Set an environment variable for the PEs; all others are inherited. NAME alone: one that must be set
+    /// here
+    #[arg(short = 'x', long = "env", value_name = "NAME[=VALUE]")]
     pub env: Vec<OsString>,
 
     /// The program and its arguments
@@ -96,10 +99,27 @@ const WITH_VALUE: [&str; 6] = ["-n", "-x", "--np", "--env", "--timeout", "--bind
 /// Reads the command line, `words` with the program's name first.
 pub fn read(words: impl Iterator<Item = OsString>) -> Result<Args, RunError> {
     let mut parts = split(words.skip(1).collect()).into_iter();
-    let name = || std::iter::once(OsString::from("dushrun"));
-    let cli = Cli::try_parse_from(name().chain(parts.next().unwrap_or_default()))?;
-    let more = parts.map(|part| Ok(More::try_parse_from(name().chain(part))?.part));
+    let named = |part: Vec<OsString>| std::iter::once(OsString::from("dushrun")).chain(part).collect();
+    let cli = usage::parse::<Cli>(named(parts.next().unwrap_or_default()))?;
+    let more = parts.map(|part| match usage::parse::<More>(named(part)) {
+        Err(Stop::Wrong(text)) => Err(RunError::Arguments(misplaced(&text).unwrap_or(text))),
+        other => Ok(other?.part),
+    });
     Ok(Args { cli, more: more.collect::<Result<_, RunError>>()? })
+}
+
+/// Another message where an option counts for the whole job, but stands before a later program.
+fn misplaced(text: &str) -> Option<String> {
+    let option = text.split_once(": there is no such option")?.0;
+    let command = Cli::command();
+    let mut known = command.get_opts();
+    let same = |arg: &clap::Arg| {
+        arg.get_long().is_some_and(|long| option.strip_prefix("--") == Some(long))
+            || arg
+                .get_short()
+                .is_some_and(|short| option.strip_prefix('-') == Some(short.to_string().as_str()))
+    };
+    known.any(same).then(|| format!("{option} counts for the whole job: write it before the first program"))
 }
 
 /// Splits at words ":" as far as they stand after a program that did not come after "--".
@@ -133,6 +153,11 @@ fn split(words: Vec<OsString>) -> Vec<Vec<OsString>> {
     parts
 }
 
+fn pes(text: &str) -> Result<u32, String> {
+    let number = text.parse().ok().filter(|number| (1..=MAX_PES as u32).contains(number));
+    number.ok_or_else(|| format!("give a number of PEs from 1 to {MAX_PES}"))
+}
+
 fn duration(text: &str) -> Result<Duration, String> {
     let (number, unit) = match text.strip_suffix(['s', 'm', 'h']) {
         Some(number) if text.ends_with('m') => (number, 60.0),
@@ -155,7 +180,6 @@ fn debugged(text: &str) -> Result<Debugged, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     fn words(text: &str) -> Vec<OsString> {
         text.split_whitespace().map(OsString::from).collect()

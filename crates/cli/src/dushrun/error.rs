@@ -1,4 +1,6 @@
 //! What ends a job before or besides its PEs.
+use dushmem_cli::usage::Stop;
+use dushmem_os::reason::reason;
 use std::io;
 
 /// dushrun could not do its part: wrong usage, or something that the system refused.
@@ -10,24 +12,35 @@ pub const NOT_FOUND: i32 = 127;
 /// The time limit was reached.
 pub const TIMED_OUT: i32 = 124;
 
-/// An error of dushrun itself: one line each.
+/// An error of dushrun itself: one line each; or help, which ends it as well.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum RunError {
     #[error(transparent)]
-    Usage(#[from] clap::Error),
+    Asked(clap::Error),
     #[error("{0}")]
     Arguments(String),
     #[error("{program}: no such program{hint}")]
     NotFound { program: String, hint: String },
-    #[error("{program}: cannot be started: {why}")]
+    #[error("{program} is not an executable program{hint}")]
+    NoProgram { program: String, hint: &'static str },
+    #[error("{program}: cannot be started: {}", reason(why))]
     NotExecutable { program: String, why: io::Error },
-    #[error("cannot start PE {pe}: {why}{hint}")]
+    #[error("cannot start PE {pe}: {}{hint}", reason(why))]
     Start { pe: usize, why: io::Error, hint: &'static str },
     #[error("{0}")]
     Boot(#[from] dushmem_boot::BootError),
-    #[error("cannot {what}: {why}")]
+    #[error("cannot {what}: {}", reason(why))]
     System { what: &'static str, why: io::Error },
+}
+
+impl From<Stop> for RunError {
+    fn from(stop: Stop) -> RunError {
+        match stop {
+            Stop::Asked(text) => RunError::Asked(text),
+            Stop::Wrong(line) => RunError::Arguments(line),
+        }
+    }
 }
 
 /// Turns a system error into one of dushrun.
@@ -39,9 +52,9 @@ impl RunError {
     /// dushrun's exit code.
     pub fn code(&self) -> i32 {
         match self {
-            RunError::Usage(error) if !error.use_stderr() => 0,
+            RunError::Asked(_) => 0,
             RunError::NotFound { .. } => NOT_FOUND,
-            RunError::NotExecutable { .. } => NOT_EXECUTABLE,
+            RunError::NoProgram { .. } | RunError::NotExecutable { .. } => NOT_EXECUTABLE,
             _ => OWN_FAILURE,
         }
     }
@@ -49,8 +62,7 @@ impl RunError {
     /// Prints the error and gives the exit code.
     pub fn show(&self) -> i32 {
         match self {
-            // Help and version come this way as well.
-            RunError::Usage(error) => {
+            RunError::Asked(error) => {
                 let _ = error.print();
             }
             other => eprintln!("dushrun: {other}"),

@@ -1,7 +1,7 @@
 //! The life of a job: start, watch, end.
 use crate::error::{OWN_FAILURE, RunError, TIMED_OUT, system};
-use crate::output::Output;
-use crate::plan::{PePlan, Plan, Program};
+use crate::output::{End, Output};
+use crate::plan::{PePlan, Plan, Program, is_script, no_program_hint};
 use crate::{descendants, hang};
 use dushmem_boot::Call;
 use dushmem_boot::job::{JobPage, PeState};
@@ -10,16 +10,22 @@ use dushmem_os::process::{self, Ended, FileLimit, Spawn, Spawner};
 use dushmem_os::signal::{self, Signals, number as sig};
 use dushmem_os::socket::{self, PollFd, PollFlags};
 use std::collections::HashMap;
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, OsStr};
 use std::hash::{BuildHasher, Hasher};
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// A PE that waits this long while another one has left without finalize will wait for ever.
 const STUCK: Duration = Duration::from_secs(2);
 /// How often to look for such PEs.
 const LOOK: Duration = Duration::from_millis(200);
+/// A wait below this is part of any job that works.
+const NOTEWORTHY: Duration = Duration::from_millis(100);
+/// So many waits are told when the user ends the job.
+const SHOWN_WAITS: usize = 16;
 /// Between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_millis(1500);
 
@@ -58,10 +64,12 @@ struct Job<'a> {
     output: Output,
     deadline: Option<Instant>,
     ending: Option<Ending>,
-    /// Exit code of the first PE that finalized and then exited with another code than 0.
-    passed: i32,
+    /// The first PE that finalized and then exited with another code than 0, and the code.
+    passed: Option<(usize, i32)>,
     /// The signal by which the user asked the job to end.
     asked: Option<i32>,
+    /// Lines about the PEs that waited when the user asked.
+    waited: Vec<String>,
     /// The kernel ends the PEs when this closes.
     _life: OwnedFd,
 }
@@ -113,8 +121,9 @@ pub fn run(plan: &Plan) -> Result<i32, RunError> {
         output: Output::new(plan.prefix),
         deadline: plan.limit.and_then(|limit| Instant::now().checked_add(limit)),
         ending: None,
-        passed: 0,
+        passed: None,
         asked: None,
+        waited: Vec::new(),
         _life,
     };
     let started = job.start(line, file_limit);
@@ -176,7 +185,7 @@ impl Job<'_> {
         let spawn = Spawn { program: path, args, env, stdio, cpus: plan.cpus, mask, file_limit };
         match spawner.start(&spawn) {
             // A script without a first line that names its interpreter, as shells start it.
-            Err(why) if why.raw_os_error() == Some(process::NO_INTERPRETER) => {
+            Err(why) if why.raw_os_error() == Some(process::NO_INTERPRETER) && is_script(as_path(path)) => {
                 let mut words = vec![c_string("sh".into()), path.clone()];
                 words.extend(args.iter().skip(1).cloned());
                 spawner.start(&Spawn { program: c"/bin/sh", args: &words, ..spawn })
@@ -206,17 +215,34 @@ impl Job<'_> {
         if self.ending.is_some() {
             descendants::end_all();
         }
+        if self.write_out()
+            && self.ending.is_none()
+            && let Some((pe, code)) = self.passed
+        {
+            let pid = self.shown_pid(pe);
+            self.output.say(&format!("dushrun: PE {pe} (pid {pid}) exited with code {code} after finalize"));
+            self.write_out();
+        }
+    }
+
+    /// Writes what is left to be written. False where the user or the reader does not wait for it.
+    fn write_out(&mut self) -> bool {
         let patience = self.ending.as_ref().map(|_| Instant::now() + STUCK);
-        while !self.output.finish() && patience.is_none_or(|limit| Instant::now() < limit) {
+        let failed = self.code() != 0;
+        while !self.output.finish(failed) {
+            if patience.is_some_and(|limit| Instant::now() >= limit) {
+                return false;
+            }
             self.wait();
             while let Some((number, _)) = self.signals.next() {
                 if matches!(number, sig::SIGINT | sig::SIGTERM | sig::SIGHUP | sig::SIGQUIT) {
                     self.asked.get_or_insert(number);
-                    return;
+                    return false;
                 }
             }
         }
         self.notice_lost_output();
+        true
     }
 
     /// Output that can't be written, to a full disk say, is a failure of the job.
@@ -262,6 +288,33 @@ impl Job<'_> {
         self.send(sig::SIGCONT);
     }
 
+    /// Notes which PEs wait now, for [`Self::end_asked`]. What a PE that was ended since has noted stays.
+    fn note_waits(&mut self) {
+        let long = |pe: &usize| {
+            self.pes[*pe].ended.is_none()
+                && hang::longest_wait(&self.page, *pe).is_some_and(|(_, time)| time >= NOTEWORTHY)
+        };
+        let waiting: Vec<usize> = (0..self.pes.len()).filter(long).collect();
+        let line = |pe: &usize| self.whereabouts(*pe);
+        self.waited = waiting.iter().take(SHOWN_WAITS).map(line).collect();
+        if waiting.len() > SHOWN_WAITS {
+            self.waited.push(format!("dushrun: {} more PEs wait", waiting.len() - SHOWN_WAITS));
+        }
+    }
+
+    /// Ends the job; where the user has asked for it, says what PEs waited for at that time.
+    fn end_asked(&mut self, code: i32, line: &str) {
+        if self.ending.is_none() {
+            self.end(code, Some(line));
+            self.waited.iter().for_each(|line| self.output.say(line));
+        }
+    }
+
+    /// A line about where PE `pe` is.
+    fn whereabouts(&self, pe: usize) -> String {
+        format!("dushrun: PE {pe} (pid {}) {}", self.shown_pid(pe), hang::whereabouts(&self.page, pe))
+    }
+
     /// Sends a signal to every PE that runs.
     fn send(&self, number: i32) {
         for pe in self.pes.iter().filter(|pe| pe.ended.is_none()) {
@@ -290,10 +343,15 @@ impl Job<'_> {
                 if self.asked.replace(number).is_some() {
                     // The second time means it.
                     let line = format!("dushrun: {} again: the job is killed", signal::name(number));
-                    self.end(128 + number, Some(&line));
+                    self.note_waits();
+                    self.end_asked(128 + number, &line);
                     self.send(sig::SIGKILL);
-                } else if !from_kernel {
-                    self.send(number);
+                } else {
+                    // Before the signal ends them, if a terminal has not sent it to them already.
+                    self.note_waits();
+                    if !from_kernel {
+                        self.send(number);
+                    }
                 }
             }
             _ => self.send(number),
@@ -340,6 +398,12 @@ impl Job<'_> {
         let Some(pe) = self.by_pid.remove(&pid) else { return };
         self.running -= 1;
         self.pes[pe].ended = Some(ended);
+        let ours = match ended {
+            Ended::Signal { number: sig::SIGTERM | sig::SIGKILL, .. } if self.ending.is_some() => true,
+            Ended::Signal { number, .. } => self.asked == Some(number),
+            Ended::Exit(_) => false,
+        };
+        self.output.ended(pe, if ours { End::ByDushrun } else { End::Own });
         if self.ending.is_some() {
             return;
         }
@@ -348,9 +412,7 @@ impl Job<'_> {
             Ended::Exit(0) => self.pes[pe].left = true,
             Ended::Exit(code) if state == PeState::Finalized => {
                 self.pes[pe].left = true;
-                if self.passed == 0 {
-                    self.passed = code;
-                }
+                self.passed.get_or_insert((pe, code));
             }
             Ended::Exit(code) => {
                 let when = if state == PeState::Started {
@@ -360,11 +422,11 @@ impl Job<'_> {
                 };
                 let line =
                     format!("dushrun: PE {pe} (pid {}) exited with code {code} {when}", self.shown_pid(pe));
-                self.end(code, Some(&line));
+                self.end_asked(code, &line);
             }
             Ended::Signal { number, .. } if self.asked == Some(number) => {
                 let line = format!("dushrun: the job was ended by {}", signal::name(number));
-                self.end(128 + number, Some(&line));
+                self.end_asked(128 + number, &line);
             }
             // Whoever read the output has seen enough.
             Ended::Signal { number: sig::SIGPIPE, .. }
@@ -413,9 +475,7 @@ impl Job<'_> {
         self.output.say(&format!("dushrun: the time limit of {limit} s is reached"));
         for pe in 0..self.pes.len() {
             if self.pes[pe].ended.is_none() {
-                let pid = self.shown_pid(pe);
-                self.output
-                    .say(&format!("dushrun: PE {pe} (pid {pid}) {}", hang::whereabouts(&self.page, pe)));
+                self.output.say(&self.whereabouts(pe));
             }
         }
         self.end(TIMED_OUT, None);
@@ -468,7 +528,11 @@ impl Job<'_> {
     }
 
     fn code(&self) -> i32 {
-        self.ending.as_ref().map_or(self.passed, |ending| ending.code)
+        match (&self.ending, self.passed) {
+            (Some(ending), _) => ending.code,
+            (None, Some((_, code))) => code,
+            (None, None) => 0,
+        }
     }
 }
 
@@ -477,8 +541,15 @@ fn c_string(text: String) -> CString {
     CString::new(text).unwrap_or_default()
 }
 
+fn as_path(text: &CStr) -> &Path {
+    Path::new(OsStr::from_bytes(text.to_bytes()))
+}
+
 fn start_error(pe: usize, plan: &PePlan, why: io::Error) -> RunError {
     let program = plan.program.path.to_string_lossy().into_owned();
+    if why.raw_os_error() == Some(process::NO_INTERPRETER) {
+        return RunError::NoProgram { program, hint: no_program_hint(as_path(&plan.program.path)) };
+    }
     match why.kind() {
         ErrorKind::PermissionDenied => RunError::NotExecutable { program, why },
         // The file itself was found.

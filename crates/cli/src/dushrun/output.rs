@@ -47,6 +47,13 @@ impl Sink {
         self.unfinished = (*last != b'\n').then_some(writer);
     }
 
+    /// Ends a line that is unfinished.
+    fn end_line(&mut self) {
+        if !self.broken && self.unfinished.take().is_some() {
+            self.queue.push(b'\n');
+        }
+    }
+
     /// Bytes that wait to be written.
     fn pending(&self) -> &[u8] {
         &self.queue[self.written..]
@@ -79,17 +86,31 @@ impl Sink {
     }
 }
 
+/// How a PE has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// By itself, or by somebody else.
+    Own,
+    /// By a signal of dushrun's, so an unfinished line on its standard error is a stump.
+    ByDushrun,
+}
+
 /// One pipe of one PE.
 #[derive(Debug)]
 struct Stream {
     fd: OwnedFd,
     pe: usize,
     sink: usize,
+    is_error: bool,
     line: Vec<u8>,
     /// The beginning of the current line has been passed on already.
     begun: bool,
     /// The pipe was found empty when it was read last.
     drained: bool,
+    /// The pipe has ended. The last line, which is unfinished, waits for the end of the PE.
+    closed: bool,
+    /// How the PE has ended, if it has.
+    end: Option<End>,
     /// Passes on beginnings of lines at once: prompts of a PE that reads a terminal.
     eager: bool,
 }
@@ -130,9 +151,12 @@ impl Output {
                 fd: read,
                 pe,
                 sink,
+                is_error: which == 1,
                 line: Vec::new(),
                 begun: false,
                 drained: true,
+                closed: false,
+                end: None,
                 eager,
             });
             Ok(write)
@@ -152,7 +176,8 @@ impl Output {
         for sink in self.sinks.iter().filter(|sink| !sink.pending().is_empty()) {
             add(sink.fd, true);
         }
-        for stream in self.streams.iter().filter(|stream| self.sinks[stream.sink].pending().len() < QUEUE) {
+        let open = self.streams.iter().filter(|stream| !stream.closed);
+        for stream in open.filter(|stream| self.sinks[stream.sink].pending().len() < QUEUE) {
             add(std::os::fd::AsFd::as_fd(&stream.fd), false);
         }
     }
@@ -162,9 +187,16 @@ impl Output {
         let Output { sinks, streams, prefix, buffer } = self;
         streams.retain_mut(|stream| {
             let sink = &mut sinks[stream.sink];
+            if stream.closed {
+                return !sink.broken;
+            }
             stream.drained = false;
             while !sink.broken && sink.pending().len() < QUEUE {
                 match socket::read(&stream.fd, buffer) {
+                    Ok(0) if stream.is_error && stream.end.is_none() && !stream.line.is_empty() => {
+                        (stream.drained, stream.closed) = (true, true);
+                        break;
+                    }
                     Ok(0) => {
                         stream.finish(sink, *prefix);
                         return false;
@@ -195,9 +227,25 @@ impl Output {
         self.sinks.iter_mut().for_each(Sink::flush);
     }
 
-    /// After the last PE: reads what is left in the pipes, and passes on unfinished lines. True when
+    /// PE `pe` has ended.
+    pub fn ended(&mut self, pe: usize, end: End) {
+        let Output { sinks, streams, prefix, .. } = self;
+        streams.retain_mut(|stream| {
+            if stream.pe == pe {
+                stream.end = Some(end);
+                if stream.closed {
+                    stream.finish(&mut sinks[stream.sink], *prefix);
+                    return false;
+                }
+            }
+            true
+        });
+    }
+
+    /// After the last PE: reads what is left in the pipes, and passes on unfinished lines; a newline behind
+    /// the last one where the job has `failed`, since the next thing on a terminal is the prompt. True when
     /// everything is written.
-    pub fn finish(&mut self) -> bool {
+    pub fn finish(&mut self, failed: bool) -> bool {
         self.pump();
         let Output { sinks, streams, prefix, .. } = self;
         streams.retain_mut(|stream| {
@@ -207,6 +255,9 @@ impl Output {
             }
             !stream.drained
         });
+        if failed && self.streams.is_empty() {
+            self.sinks.iter_mut().for_each(Sink::end_line);
+        }
         self.flush();
         self.streams.is_empty() && self.sinks.iter().all(|sink| sink.pending().is_empty())
     }
@@ -256,7 +307,11 @@ impl Stream {
         self.line.clear();
     }
 
+    /// Passes on an unfinished last line, if it is worth it.
     fn finish(&mut self, sink: &mut Sink, prefix: bool) {
+        if self.is_error && self.end == Some(End::ByDushrun) {
+            self.line.clear();
+        }
         self.pass(sink, prefix);
     }
 }

@@ -111,17 +111,25 @@ fn c_string(text: OsString) -> Result<CString, RunError> {
 const OWN: [&str; 3] = [dushmem_boot::launch::VARIABLE, "DUSHMEM_PE", "DUSHMEM_NPES"];
 
 fn environment(set: &[OsString]) -> Result<Vec<CString>, RunError> {
-    let mut extra: Vec<(&OsStr, &OsStr)> = Vec::new();
+    let mut extra: Vec<(&OsStr, OsString)> = Vec::new();
     for word in set {
         let bytes = word.as_bytes();
-        match bytes.iter().position(|b| *b == b'=') {
-            Some(0) => {
-                return Err(RunError::Arguments(format!("-x {}: the name is missing", word.display())));
-            }
-            Some(at) => extra.push((OsStr::from_bytes(&bytes[..at]), OsStr::from_bytes(&bytes[at + 1..]))),
-            // Other launchers take a bare name for "pass this on"; everything is passed on here.
-            None => {}
+        let end = bytes.iter().position(|b| *b == b'=');
+        let name = OsStr::from_bytes(&bytes[..end.unwrap_or(bytes.len())]);
+        if name.is_empty() {
+            return Err(RunError::Arguments(format!("-x {}: the name is missing", word.display())));
         }
+        let value = match end {
+            Some(at) => OsStr::from_bytes(&bytes[at + 1..]).to_owned(),
+            // Everything is passed on, but whoever names a variable counts on it.
+            None => std::env::var_os(name).ok_or_else(|| {
+                let name = name.display();
+                RunError::Arguments(format!(
+                    "-x {name}: {name} is not set in this environment; export it, or write -x {name}=VALUE"
+                ))
+            })?,
+        };
+        extra.push((name, value));
     }
     let inherited = std::env::vars_os()
         .filter(|(name, _)| !OWN.iter().any(|own| name == own) && !extra.iter().any(|(set, _)| name == set));
@@ -142,6 +150,23 @@ fn environment(set: &[OsString]) -> Result<Vec<CString>, RunError> {
     Ok(all)
 }
 
+/// Whether a shell may run the file, which is executable but of no kind that the kernel knows: text, and no
+/// source of a compiler's.
+pub fn is_script(path: &Path) -> bool {
+    let mut start = [0; 512];
+    let read = std::fs::File::open(path).and_then(|mut file| std::io::Read::read(&mut file, &mut start));
+    read.is_ok_and(|len| !start[..len].contains(&0)) && no_program_hint(path).is_empty()
+}
+
+/// What a file that is no program may be instead.
+pub fn no_program_hint(path: &Path) -> &'static str {
+    match path.extension().map(OsStr::as_bytes) {
+        Some(b"c" | b"cc" | b"cpp" | b"cxx" | b"cu" | b"hip") => ": compile it by dushcc, and run the result",
+        Some(b"rs") => ": compile it by cargo, and run the result",
+        _ => "",
+    }
+}
+
 /// The file that a program's name means.
 pub fn find(name: &OsStr) -> Result<PathBuf, RunError> {
     let shown = || name.display().to_string();
@@ -152,14 +177,12 @@ pub fn find(name: &OsStr) -> Result<PathBuf, RunError> {
                 Err(RunError::NotFound { program: shown(), hint: String::new() })
             }
             Err(why) => Err(RunError::NotExecutable { program: shown(), why }),
-            Ok(meta) if meta.is_dir() => Err(RunError::NotExecutable {
-                program: shown(),
-                why: std::io::ErrorKind::IsADirectory.into(),
-            }),
-            Ok(meta) if meta.permissions().mode() & 0o111 == 0 => Err(RunError::NotExecutable {
-                program: shown(),
-                why: std::io::ErrorKind::PermissionDenied.into(),
-            }),
+            Ok(meta) if meta.is_dir() => {
+                Err(RunError::NoProgram { program: shown(), hint: ": it is a folder" })
+            }
+            Ok(meta) if meta.permissions().mode() & 0o111 == 0 => {
+                Err(RunError::NoProgram { program: shown(), hint: no_program_hint(path) })
+            }
             Ok(_) => Ok(path.to_owned()),
         };
     }

@@ -1,5 +1,6 @@
 //! A small installation around the dushcc that was built, so that its tests need no library.
 #![allow(dead_code, reason = "each test file uses its own part")]
+use dushmem_testkit::folder::Folder;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -7,15 +8,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// A folder with `prefix/` (an installation), `work/` (where dushcc runs) and `tmp/` (its TMPDIR).
-pub struct Place(pub PathBuf);
+pub struct Place(pub Folder);
 
 const LIBRARY: &str = "int dushmem_my_pe(void) { return 7; }\n";
 const HEADER: &str = "#ifdef __cplusplus\nextern \"C\"\n#endif\nint dushmem_my_pe(void);\n";
 
 impl Place {
     pub fn new(name: &str) -> Place {
-        let root = std::env::temp_dir().join(format!("dushcc-{}-{name}", std::process::id()));
-        let place = Place(root.canonicalize().unwrap_or(root));
+        let place = Place(Folder::new(&format!("dushcc-{name}")));
         for folder in [
             "prefix/bin",
             "prefix/lib",
@@ -41,7 +41,7 @@ impl Place {
             "gcc -shared -fPIC -o {0}/libdushmem.so library.c && gcc -c library.c && ar rc {0}/libdushmem.a library.o",
             lib.display()
         );
-        let out = Command::new("sh").args(["-c", &build]).current_dir(&place.0).output().expect("sh");
+        let out = Command::new("sh").args(["-c", &build]).current_dir(place.0.path()).output().expect("sh");
         assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
         place
     }
@@ -107,12 +107,6 @@ impl Place {
             Command::new(self.path(program)).output().unwrap_or_else(|error| panic!("{program}: {error}"));
         assert!(out.status.success(), "{program}: {}: {}", out.status, text(&out.stderr));
         text(&out.stdout)
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 

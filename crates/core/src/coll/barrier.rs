@@ -47,19 +47,19 @@ impl World {
     /// One counted synchronisation. All members learn whether all passed the same tag.
     #[inline]
     pub(crate) fn synchronise(&self, team: &Team, call: Call, sign: u32, detail: u64) -> Result<()> {
-        let epoch = self.announce(team, call, detail);
+        let epoch = self.announce(team, call, detail, sign.into());
         self.meet(team, call, sign, detail, epoch)
     }
 
     /// Gives this member's next synchronisation its number and says what it is for.
     #[inline]
-    pub(crate) fn announce(&self, team: &Team, call: Call, detail: u64) -> u32 {
-        self.announce_as(team, call as u32, detail)
+    pub(crate) fn announce(&self, team: &Team, call: Call, detail: u64, argument: u64) -> u32 {
+        self.announce_as(team, call as u32, detail, argument)
     }
 
-    fn announce_as(&self, team: &Team, call: u32, detail: u64) -> u32 {
+    fn announce_as(&self, team: &Team, call: u32, detail: u64, argument: u64) -> u32 {
         let epoch = team.next_epoch();
-        let what = Announced { call, detail, empty_calls: self.empty_calls_for(team) };
+        let what = Announced { call, detail, argument, empty_calls: self.empty_calls_for(team) };
         // SAFETY: the own slot, in mapped internals.
         unsafe { &*self.team_slot(team.slot(), self.my_pe() as usize) }.say(epoch, what);
         epoch
@@ -97,7 +97,7 @@ impl World {
     #[cold]
     pub(crate) fn refuse<T>(&self, team: &Team, call: Call, error: Error) -> Result<T> {
         if error != Error::NotInitialised {
-            let epoch = self.announce_as(team, call as u32 | REFUSED, 0);
+            let epoch = self.announce_as(team, call as u32 | REFUSED, 0, 0);
             let _ = self.meet(team, call, tag(&[call as u64, REFUSED.into()]), 0, epoch);
         }
         Err(error)
@@ -124,14 +124,20 @@ impl World {
                 || (Call::Broadcast as u32..=Call::Reduce as u32).contains(&call);
             match () {
                 _ if what.call != call => format!("PE {pe} calls {name} with an argument that is wrong"),
-                _ if takes_size => format!("PE {pe} calls {name} of {} bytes", what.detail),
+                _ if call == Call::Broadcast as u32 => {
+                    format!(
+                        "PE {pe} calls {name} of {} from root {}",
+                        bytes(what.detail),
+                        what.argument as i32
+                    )
+                }
+                _ if takes_size => format!("PE {pe} calls {name} of {}", bytes(what.detail)),
                 _ if call == Call::Free as u32 => {
                     format!("PE {pe} calls {name} of the block at offset {} of the heap", what.detail)
                 }
                 _ => format!("PE {pe} calls {name}"),
             }
         };
-        let speaker = team.pes()[0] as usize;
         let members = 0..team.pes().len();
         let first = self.said(team, epoch, 0);
         // All have been told now, so the count of empty calls begins anew, the same everywhere.
@@ -145,9 +151,16 @@ impl World {
                 "{}, and others call it with other arguments; every member must pass the same",
                 show(0, first)
             );
-            return Error::Disagreement { text, first: speaker };
+            return Error::Disagreement { text };
         };
         let mut text = format!("{}, {}", show(0, first), show(rank, what));
+        if (what.call, what.detail) == (first.call, first.detail) && what.call == Call::Reduce as u32 {
+            text += " with another operation or type";
+        } else if show(0, first)[..].split_once(" calls ").map(|s| s.1)
+            == show(rank, what)[..].split_once(" calls ").map(|s| s.1)
+        {
+            text += " with other arguments";
+        }
         if what.empty_calls != first.empty_calls {
             let (more, fewer) = if what.empty_calls > first.empty_calls { (rank, 0) } else { (0, rank) };
             text = format!(
@@ -157,7 +170,7 @@ impl World {
             );
         }
         let text = format!("{text}; every member must make the same calls in the same order");
-        Error::Disagreement { text, first: speaker }
+        Error::Disagreement { text }
     }
 
     /// Each member contributes equally many bytes, at most [`PAYLOAD`]; gives everybody's, by rank.
@@ -170,7 +183,7 @@ impl World {
         mine: &[u8],
     ) -> Result<Vec<u8>> {
         assert!(mine.len() <= PAYLOAD);
-        let epoch = self.announce(team, call, detail);
+        let epoch = self.announce(team, call, detail, sign.into());
         // SAFETY: the own buffer of this epoch, which nobody reads before the synchronisation.
         unsafe {
             let own = (*self.team_slot(team.slot(), self.my_pe() as usize)).payload(epoch);
@@ -187,6 +200,11 @@ impl World {
         }
         Ok(all)
     }
+}
+
+/// A number of bytes for people.
+fn bytes(n: u64) -> String {
+    if n == 1 { "1 byte".into() } else { format!("{n} bytes") }
 }
 
 /// The tag of a collective that moves data.

@@ -8,7 +8,7 @@ use super::slot::PAYLOAD;
 use crate::context::Context;
 use crate::error::{Call, Error, Result};
 use crate::team::Team;
-use crate::transport::{Reuse, mapped};
+use crate::transport::{Get, Reuse, mapped};
 use crate::world::World;
 
 impl World {
@@ -28,7 +28,7 @@ impl World {
         self.check_team(team)?;
         let n = team.n_pes() as usize;
         let Some(root_pe) = team.world_pe(root) else {
-            let error = Error::BadPe { pe: root, n, of: "this team (argument PE_root)" };
+            let error = Error::BadPe { arg: "PE_root", pe: root, n, of: "the team" };
             return self.refuse(team, Call::Broadcast, error);
         };
         let call = Call::Broadcast;
@@ -37,7 +37,7 @@ impl World {
         }
         let sign = data_tag(call, &[bytes as u64, root as u64]);
         let is_root = team.my_pe() == root;
-        let epoch = self.announce(team, call, bytes as u64);
+        let epoch = self.announce(team, call, bytes as u64, root as u64);
         if bytes <= PAYLOAD {
             if is_root {
                 // SAFETY: the own buffer of this epoch; the source was checked.
@@ -53,7 +53,8 @@ impl World {
             // SAFETY: the destination was checked; the source is the same object on the root.
             unsafe { self.fetch(root_pe, dest, source as usize, bytes) };
         }
-        self.synchronise(team, call, sign, bytes as u64)
+        let epoch = self.announce(team, call, bytes as u64, root as u64);
+        self.meet(team, call, sign, bytes as u64, epoch)
     }
 
     /// Concatenates `bytes` bytes at `source` of every member, by rank, at `dest` of every member.
@@ -69,7 +70,7 @@ impl World {
             return self.refuse(team, call, error);
         }
         let sign = data_tag(call, &[bytes as u64]);
-        let epoch = self.announce(team, call, bytes as u64);
+        let epoch = self.announce(team, call, bytes as u64, sign.into());
         let small = bytes <= PAYLOAD;
         if small {
             // SAFETY: the own buffer of this epoch; the source was checked.
@@ -107,7 +108,7 @@ impl World {
             Err(error) => return self.refuse(team, call, error),
         };
         let sign = data_tag(call, &[bytes as u64]);
-        let epoch = self.announce(team, call, bytes as u64);
+        let epoch = self.announce(team, call, bytes as u64, sign.into());
         let small = total <= PAYLOAD;
         if small {
             // SAFETY: the own buffer of this epoch; the source was checked.
@@ -196,7 +197,8 @@ impl World {
     /// `dest` is writable, `source` an own symmetric address of `bytes` bytes.
     pub(super) unsafe fn fetch(&self, pe: usize, dest: *mut u8, source: usize, bytes: usize) {
         let pending = Context::pending(self.default_context());
+        let get = Get { pe, dest, source, bytes, reuse: Reuse::AtReturn };
         // SAFETY: passed on.
-        unsafe { self.transport().get(pending, pe, dest, source, bytes, Reuse::AtReturn) };
+        unsafe { self.transport().get(pending, get) };
     }
 }

@@ -173,7 +173,7 @@ impl World {
         };
         let sign = data_tag(call, &[bytes as u64, reducer.tag.into()]);
         let members = team.pes().len();
-        let epoch = self.announce(team, call, bytes as u64);
+        let epoch = self.announce(team, call, bytes as u64, reducer.tag.into());
         if bytes <= PAYLOAD {
             // SAFETY: payload buffers of this epoch; source and destination were checked.
             unsafe {

@@ -29,8 +29,8 @@ const _: () = assert!(size_of::<TeamSlot>() == 4096);
 struct Said {
     call: AtomicU64,
     detail: AtomicU64,
+    argument: AtomicU64,
     empty_calls: AtomicU64,
-    _rest: u64,
 }
 
 /// What a member announced before it synchronised.
@@ -40,6 +40,8 @@ pub struct Announced {
     pub call: u32,
     /// Size, or what else distinguishes calls of that kind for a reader.
     pub detail: u64,
+    /// What else members must agree on: a root, an operation, an alignment.
+    pub argument: u64,
     /// Allocations of size zero so far, which don't synchronise.
     pub empty_calls: u64,
 }
@@ -51,6 +53,7 @@ impl TeamSlot {
         let said = &self.said[epoch as usize % 2];
         said.call.store(u64::from(what.call), Ordering::Relaxed);
         said.detail.store(what.detail, Ordering::Relaxed);
+        said.argument.store(what.argument, Ordering::Relaxed);
         said.empty_calls.store(what.empty_calls, Ordering::Relaxed);
     }
 
@@ -60,6 +63,7 @@ impl TeamSlot {
         Announced {
             call: said.call.load(Ordering::Relaxed) as u32,
             detail: said.detail.load(Ordering::Relaxed),
+            argument: said.argument.load(Ordering::Relaxed),
             empty_calls: said.empty_calls.load(Ordering::Relaxed),
         }
     }

@@ -7,6 +7,7 @@ use super::alloc::GRAIN;
 use crate::error::{Call, Error, Result};
 use crate::size::Size;
 use crate::sync::tag;
+use crate::window::HOST_LIMIT;
 use crate::world::World;
 use core::ptr;
 use dushmem_os::memory::HUGE;
@@ -41,9 +42,7 @@ impl World {
     pub fn align(&self, align: usize, bytes: usize) -> Result<*mut u8> {
         self.check_alive()?;
         let why = match () {
-            _ if !align.is_power_of_two() || align < size_of::<usize>() => {
-                "not a power of two that is a multiple of 8"
-            }
+            _ if !align.is_power_of_two() || align < size_of::<usize>() => "not a power of two of at least 8",
             _ if align > self.layout().alignment() => {
                 "more than the slices of the symmetric memory are aligned to; a larger heap is aligned further"
             }
@@ -62,6 +61,11 @@ impl World {
         if bytes == 0 {
             self.count_empty_call();
             return Ok(ptr::null_mut());
+        }
+        if bytes > isize::MAX as usize {
+            let why = "larger than any heap; was the number negative, or the product of two too large?";
+            let error = Error::BadValue { arg: "size", value: bytes as i64, why };
+            return self.refuse(self.world_team(), call, error);
         }
         let fresh_from = self.heap().high_water();
         let found = self.place(bytes, align);
@@ -182,8 +186,14 @@ impl World {
     fn exhausted(&self, request: usize) -> Error {
         let HeapUsage { total, used, largest_free: largest } = self.heap_usage();
         let wanted = used.saturating_add(request).saturating_add(request / 8).max(total + 1);
-        let suggest = Size::show((wanted as u64).checked_next_multiple_of(1 << 20).unwrap_or(1 << 46));
-        Error::OutOfMemory { request, total, used, largest, suggest }
+        let most = HOST_LIMIT / self.n_pes() as usize;
+        let remedy = if wanted > most {
+            format!("no heap can be larger than {most} bytes with this number of PEs")
+        } else {
+            let size = (wanted as u64).next_multiple_of(1 << 20);
+            format!("set DUSHMEM_SYMMETRIC_SIZE to {} or more", Size::show(size))
+        };
+        Error::OutOfMemory { request, total, used, largest, remedy }
     }
 }
 

@@ -3,7 +3,7 @@
 //! machine whose processors never reorder stores.
 //!
 //! What may still overtake what is decided by `Held::may_go`; everything else is chance.
-use super::{Reuse, Transport, mapped};
+use super::{Get, Put, Reuse, Transport, mapped};
 use crate::amo::AmoRequest;
 use crate::context::Pending;
 use crate::signal::Signal;
@@ -243,17 +243,8 @@ impl Shared {
 
     /// # Safety
     /// As for [`Transport::put`].
-    #[allow(clippy::too_many_arguments, reason = "those of the transport's call")]
-    unsafe fn hold_put(
-        &self,
-        ctx: &Arc<Pending>,
-        pe: usize,
-        dest: usize,
-        source: *const u8,
-        bytes: usize,
-        reuse: Reuse,
-        pieces: Option<&Arc<AtomicU32>>,
-    ) {
+    unsafe fn hold_put(&self, ctx: &Arc<Pending>, put: Put, pieces: Option<&Arc<AtomicU32>>) {
+        let Put { pe, dest, source, bytes, reuse } = put;
         let at = self.at(pe, dest, bytes);
         let mut queue = self.lock();
         let cuts = Shared::cut(&mut queue, bytes);
@@ -301,28 +292,13 @@ impl Transport for Loopback {
         false
     }
 
-    unsafe fn put(
-        &self,
-        ctx: &Arc<Pending>,
-        pe: usize,
-        dest: usize,
-        source: *const u8,
-        bytes: usize,
-        reuse: Reuse,
-    ) {
+    unsafe fn put(&self, ctx: &Arc<Pending>, put: Put) {
         // SAFETY: passed on.
-        unsafe { self.shared.hold_put(ctx, pe, dest, source, bytes, reuse, None) }
+        unsafe { self.shared.hold_put(ctx, put, None) }
     }
 
-    unsafe fn get(
-        &self,
-        ctx: &Arc<Pending>,
-        pe: usize,
-        dest: *mut u8,
-        source: usize,
-        bytes: usize,
-        reuse: Reuse,
-    ) {
+    unsafe fn get(&self, ctx: &Arc<Pending>, get: Get) {
+        let Get { pe, dest, source, bytes, reuse } = get;
         let at = self.shared.at(pe, source, bytes);
         match reuse {
             // Overtakes whatever is held: only a quiet in between would have prevented that.
@@ -357,24 +333,15 @@ impl Transport for Loopback {
         self.shared.hold_one(ctx, pe, None, Action::Amo { at, request, fetch });
     }
 
-    unsafe fn put_signal(
-        &self,
-        ctx: &Arc<Pending>,
-        pe: usize,
-        dest: usize,
-        source: *const u8,
-        bytes: usize,
-        signal: Signal,
-        reuse: Reuse,
-    ) {
+    unsafe fn put_signal(&self, ctx: &Arc<Pending>, put: Put, signal: Signal) {
         let pieces = Arc::new(AtomicU32::new(0));
-        if bytes > 0 {
+        if put.bytes > 0 {
             // SAFETY: passed on.
-            unsafe { self.shared.hold_put(ctx, pe, dest, source, bytes, reuse, Some(&pieces)) };
+            unsafe { self.shared.hold_put(ctx, put, Some(&pieces)) };
         }
-        let at = self.shared.at(pe, signal.addr, 8);
+        let at = self.shared.at(put.pe, signal.addr, 8);
         let action = Action::Amo { at, request: signal.request(), fetch: core::ptr::null_mut() };
-        self.shared.hold_one(ctx, pe, Some(pieces), action);
+        self.shared.hold_one(ctx, put.pe, Some(pieces), action);
     }
 
     fn fence(&self, ctx: &Arc<Pending>) {

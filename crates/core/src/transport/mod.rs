@@ -22,6 +22,36 @@ pub enum Reuse {
     AtQuiet,
 }
 
+/// A write to another PE.
+#[derive(Clone, Copy, Debug)]
+pub struct Put {
+    /// Target, a world PE.
+    pub pe: usize,
+    /// Symmetric address there.
+    pub dest: usize,
+    /// Local data.
+    pub source: *const u8,
+    /// How much of it.
+    pub bytes: usize,
+    /// How long `source` is in use.
+    pub reuse: Reuse,
+}
+
+/// A read from another PE.
+#[derive(Clone, Copy, Debug)]
+pub struct Get {
+    /// Target, a world PE.
+    pub pe: usize,
+    /// Local room for the data.
+    pub dest: *mut u8,
+    /// Symmetric address there.
+    pub source: usize,
+    /// How much of it.
+    pub bytes: usize,
+    /// How long `dest` is in use.
+    pub reuse: Reuse,
+}
+
 /// One way to other PEs. Addresses on the remote side are the caller's own symmetric addresses, already
 /// checked to lie in symmetric memory; `pe` is a world PE.
 ///
@@ -34,33 +64,17 @@ pub trait Transport: Debug + Send + Sync {
     /// True where the engine may load and store PE `pe`'s memory itself.
     fn maps(&self, pe: usize) -> bool;
 
-    /// Writes `bytes` bytes at `source` to `dest` on `pe`.
+    /// Writes to a PE.
     ///
     /// # Safety
-    /// `source` is readable for `bytes` bytes, until a quiet if `reuse` says so.
-    unsafe fn put(
-        &self,
-        ctx: &Arc<Pending>,
-        pe: usize,
-        dest: usize,
-        source: *const u8,
-        bytes: usize,
-        reuse: Reuse,
-    );
+    /// The source is readable for as many bytes, until a quiet if `reuse` says so.
+    unsafe fn put(&self, ctx: &Arc<Pending>, put: Put);
 
-    /// Reads `bytes` bytes at `source` on `pe` to `dest`.
+    /// Reads from a PE.
     ///
     /// # Safety
-    /// `dest` is writable for `bytes` bytes, until a quiet if `reuse` says so.
-    unsafe fn get(
-        &self,
-        ctx: &Arc<Pending>,
-        pe: usize,
-        dest: *mut u8,
-        source: usize,
-        bytes: usize,
-        reuse: Reuse,
-    );
+    /// The destination is writable for as many bytes, until a quiet if `reuse` says so.
+    unsafe fn get(&self, ctx: &Arc<Pending>, get: Get);
 
     /// Performs an atomic operation and returns the old value.
     fn amo(&self, ctx: &Arc<Pending>, pe: usize, addr: usize, request: AmoRequest) -> u64;
@@ -79,21 +93,11 @@ pub trait Transport: Debug + Send + Sync {
         fetch: *mut u8,
     );
 
-    /// Writes data, then updates the signal word.
+    /// Writes data, then updates the signal word on the same PE.
     ///
     /// # Safety
     /// As for [`Transport::put`].
-    #[allow(clippy::too_many_arguments, reason = "those of the standard's call")]
-    unsafe fn put_signal(
-        &self,
-        ctx: &Arc<Pending>,
-        pe: usize,
-        dest: usize,
-        source: *const u8,
-        bytes: usize,
-        signal: Signal,
-        reuse: Reuse,
-    );
+    unsafe fn put_signal(&self, ctx: &Arc<Pending>, put: Put, signal: Signal);
 
     /// Orders what the context has issued before what it issues later, by PE.
     fn fence(&self, ctx: &Arc<Pending>);

@@ -1,6 +1,6 @@
 //! Peers whose memory is mapped: the engine loads and stores it itself and comes here only for what is
 //! not worth an inline path.
-use super::{Reuse, Transport, mapped};
+use super::{Get, Put, Transport, mapped};
 use crate::amo::AmoRequest;
 use crate::context::Pending;
 use crate::signal::Signal;
@@ -35,22 +35,14 @@ impl Transport for Shm {
         true
     }
 
-    unsafe fn put(
-        &self,
-        _: &Arc<Pending>,
-        pe: usize,
-        dest: usize,
-        source: *const u8,
-        bytes: usize,
-        _: Reuse,
-    ) {
+    unsafe fn put(&self, _: &Arc<Pending>, put: Put) {
         // SAFETY: the caller's source; the destination lies in the window.
-        unsafe { mapped::copy(self.at(pe, dest, bytes), source, bytes) }
+        unsafe { mapped::copy(self.at(put.pe, put.dest, put.bytes), put.source, put.bytes) }
     }
 
-    unsafe fn get(&self, _: &Arc<Pending>, pe: usize, dest: *mut u8, source: usize, bytes: usize, _: Reuse) {
+    unsafe fn get(&self, _: &Arc<Pending>, get: Get) {
         // SAFETY: the caller's destination; the source lies in the window.
-        unsafe { mapped::copy(dest, self.at(pe, source, bytes), bytes) }
+        unsafe { mapped::copy(get.dest, self.at(get.pe, get.source, get.bytes), get.bytes) }
     }
 
     fn amo(&self, _: &Arc<Pending>, pe: usize, addr: usize, request: AmoRequest) -> u64 {
@@ -73,22 +65,13 @@ impl Transport for Shm {
         }
     }
 
-    unsafe fn put_signal(
-        &self,
-        ctx: &Arc<Pending>,
-        pe: usize,
-        dest: usize,
-        source: *const u8,
-        bytes: usize,
-        signal: Signal,
-        reuse: Reuse,
-    ) {
-        if bytes > 0 {
+    unsafe fn put_signal(&self, ctx: &Arc<Pending>, put: Put, signal: Signal) {
+        if put.bytes > 0 {
             // SAFETY: the caller's source.
-            unsafe { self.put(ctx, pe, dest, source, bytes, reuse) };
+            unsafe { self.put(ctx, put) };
         }
         // The atomic operation releases the data before it.
-        self.amo(ctx, pe, signal.addr, signal.request());
+        self.amo(ctx, put.pe, signal.addr, signal.request());
     }
 
     fn fence(&self, _: &Arc<Pending>) {}

@@ -239,7 +239,12 @@ pub fn mismatches(pe: &Pe) {
         disagree(pe, "alltoall sizes", pe.exchange(&team, array, other, size), &["alltoall of "]);
     }
     let root = i32::from(last) % pe.n as i32;
-    disagree(pe, "roots", pe.bcast(&team, array, other, 16, root), &["broadcast", "other arguments"]);
+    disagree(
+        pe,
+        "roots",
+        pe.bcast(&team, array, other, 16, root),
+        &["PE 0 calls broadcast of 16 bytes from root 0", "calls broadcast of 16 bytes from root 1"],
+    );
     let mixed = if first { pe.team_sync(&team) } else { pe.gather(&team, array, other, 64) };
     disagree(pe, "sync and fcollect", mixed, &["PE 0 calls team_sync", "fcollect of 64 bytes"]);
     let mixed = if last { pe.sync_all() } else { pe.barrier_all() };
@@ -276,7 +281,7 @@ pub fn bad_arguments_of_one_member(pe: &Pe) {
     // The own error where all pass the same.
     let error = pe.bcast(&team, array, array, 16, -1).unwrap_err().to_string();
     let n = pe.n - 1;
-    assert_eq!(error, format!("pe = -1: there is no such PE; this team (argument PE_root) has PEs 0 to {n}"));
+    assert_eq!(error, format!("PE_root = -1: there is no such PE; the team has PEs 0 to {n}"));
     let mut local = [0u8; 64];
     let outside = super::Sym::foreign(local.as_mut_ptr(), 64);
     let from = if bad { outside } else { array };

@@ -132,16 +132,24 @@ pub fn calloc_is_zero(pe: &Pe) {
 /// A heap that is used up: the same error on all PEs, and nothing is lost by it.
 pub fn exhaustion(pe: &Pe) {
     let total = pe.heap_usage().total;
-    for request in [total + 1, usize::MAX / 2, usize::MAX] {
+    for (request, remedy) in
+        [(total + 1, "set DUSHMEM_SYMMETRIC_SIZE to "), (usize::MAX / 2, "no heap can be larger than ")]
+    {
         let error = pe.malloc(request).unwrap_err();
         assert_eq!(error.code(), 2);
         let text = error.to_string();
         let begin = format!(
             "the symmetric heap of {total} bytes has no room for {request} bytes: 0 bytes are in use"
         );
-        assert!(text.starts_with(&begin) && text.contains("set DUSHMEM_SYMMETRIC_SIZE to "), "{text}");
+        assert!(text.starts_with(&begin) && text.contains(remedy), "{text}");
     }
-    assert!(matches!(pe.calloc(usize::MAX, 2), Err(Error::OutOfMemory { .. })), "the product overflows");
+    let negative = pe.malloc(-8isize as usize).unwrap_err().to_string();
+    assert!(negative.starts_with("size = -8: larger than any heap"), "{negative}");
+    let product = pe.calloc(usize::MAX, 2);
+    assert!(
+        matches!(product, Err(Error::BadValue { arg: "size", .. })),
+        "the product overflows: {product:?}"
+    );
     let mut blocks = Vec::new();
     let size = total / 7;
     let error = loop {
@@ -181,7 +189,7 @@ pub fn bad_frees(pe: &Pe) {
     assert_eq!(pe.realloc(block, 10).unwrap_err().to_string(), format!("ptr = {:#x}: {why}", block as usize));
     for align in [0, 1, 4, 24, 1000] {
         let text = pe.align(align, 10).unwrap_err().to_string();
-        assert_eq!(text, format!("alignment = {align}: not a power of two that is a multiple of 8"));
+        assert_eq!(text, format!("alignment = {align}: not a power of two of at least 8"));
     }
     for shift in 3..=21 {
         let block = pe.align(1 << shift, 10).unwrap();

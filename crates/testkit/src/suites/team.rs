@@ -99,20 +99,20 @@ pub fn refusals(pe: &Pe) {
     let n = pe.n as i32;
     let world = pe.team(handles::WORLD).unwrap();
     let error = |start, stride, size| pe.split_strided(&world, start, stride, size).unwrap_err().to_string();
-    assert_eq!(error(0, 1, 0), "size = 0: a team has at least one PE, and none twice");
-    assert_eq!(error(0, 1, -3), "size = -3: a team has at least one PE, and none twice");
-    assert_eq!(error(0, 1, n + 1), format!("size = {}: a team has at least one PE, and none twice", n + 1));
+    assert_eq!(error(0, 1, 0), "size = 0: a team has at least one PE");
+    assert_eq!(error(0, 1, -3), "size = -3: a team has at least one PE");
+    assert_eq!(error(0, 1, n + 1), format!("size = {}: more PEs than the parent team has", n + 1));
     assert_eq!(
         error(n, 1, 1),
-        format!("pe = {n}: there is no such PE; the parent team has PEs 0 to {}", n - 1)
+        format!("start = {n}: there is no such PE; the parent team has PEs 0 to {}", n - 1)
     );
     assert_eq!(
         error(-1, 1, 1),
-        format!("pe = -1: there is no such PE; the parent team has PEs 0 to {}", n - 1)
+        format!("start = -1: there is no such PE; the parent team has PEs 0 to {}", n - 1)
     );
     if n > 1 {
         assert_eq!(error(0, 0, 2), "stride = 0: zero is possible for a team of one PE only");
-        let leaves = "start = 0: with this stride and size the team would leave the parent's PEs";
+        let leaves = "start = 0: start + (size - 1) * stride is no PE of the parent team";
         assert_eq!(error(0, n, 2), leaves);
         assert_eq!(error(0, i32::MIN, 2), leaves);
         assert_eq!(error(0, i32::MAX, 2), leaves);

@@ -23,8 +23,16 @@ const ENDS: &[Ends] = &[
     ("query_before_init", 101, &["{f}_my_pe: not initialised: call {f}_init first"]),
     ("malloc_before_init", 101, &["{f}_malloc: not initialised: call {f}_init first"]),
     ("finalize_before_init", 101, &["{f}_finalize: not initialised: call {f}_init first"]),
-    ("after_finalize", 101, &["{f}_long_p: not initialised: call {f}_init first"]),
-    ("twice_finalized", 101, &["{f}_finalize: not initialised: call {f}_init first"]),
+    (
+        "after_finalize",
+        101,
+        &["{f}_long_p: called after the last {f}_finalize; calls belong between {f}_init and {f}_finalize"],
+    ),
+    (
+        "twice_finalized",
+        101,
+        &["{f}_finalize: called after the last {f}_finalize; calls belong between {f}_init and {f}_finalize"],
+    ),
     ("pe_p", 1, &["PE 2 ", "{f}_long_p: pe = 3: ", NO_PE]),
     ("pe_negative", 1, &["{f}_long_p: pe = -1: ", NO_PE]),
     ("pe_put", 1, &["{f}_int_put: pe = 8: ", NO_PE]),
@@ -43,7 +51,7 @@ const ENDS: &[Ends] = &[
     ("signal_stack", 4, &["{f}_long_put_signal: sig_addr = 0x", OUTSIDE]),
     ("end_of_heap 1073741824", 4, &["{f}_putmem: dest = 0x", "(128 bytes)", OUTSIDE, "ends outside"]),
     ("heap_overrun 1", 4, &["{f}_putmem: dest = 0x", "(1125899906842624 bytes)", "ends outside"]),
-    ("length_wraps 3", 4, &["{f}_long_put: dest = 0x", "ends outside"]),
+    ("length_wraps 3", 1, &["{f}_long_put: length = -", "was the number negative?"]),
     ("null_dest", 1, &["{f}_long_put: dest ", NULL]),
     ("null_source", 1, &["{f}_long_put: source ", NULL]),
     ("null_get", 1, &["{f}_long_get: dest ", NULL]),
@@ -69,6 +77,7 @@ const ENDS: &[Ends] = &[
 /// For families that have what is used wrongly.
 const ENDS_SOMETIMES: &[(&str, Ends)] = &[
     ("SHMEM DUSHMEM", ("lock_stack", 4, &["{f}_set_lock: lock = 0x", OUTSIDE])),
+    ("SHMEM DUSHMEM", ("lock_twice", 1, &["{f}_set_lock: lock = 0x", "this thread holds the lock already"])),
     ("SHMEM DUSHMEM", ("clear_free_lock", 1, &["{f}_clear_lock: lock = 0x", "does not hold the lock"])),
     ("SHMEM DUSHMEM", ("ctx_invalid", 1, &["{f}_ctx_long_p: ctx: not a context"])),
     ("SHMEM DUSHMEM", ("ctx_junk", 1, &["{f}_ctx_quiet: ctx: not a context"])),
@@ -80,8 +89,8 @@ const RETURNS: &[(&str, i32, usize, &[&str])] = &[
     ("team_unknown", 1, PES, &["{f}_long_sum_reduce: team = 4711: not a team, or one that was destroyed"]),
     ("team_invalid", 1, PES, &["{f}_long_broadcast: team = -1: the invalid team"]),
     ("team_stale", 1, PES, &["{f}_team_sync: team = ", "not a team, or one that was destroyed"]),
-    ("team_range", 1, PES, &["{f}_team_split_strided: start = 0", "leave the parent's PEs"]),
-    ("root", 1, PES, &["{f}_long_broadcast: pe = 3", "PE_root", "PEs 0 to 2"]),
+    ("team_range", 1, PES, &["{f}_team_split_strided: start = 0", "is no PE of the parent team"]),
+    ("root", 1, PES, &["{f}_long_broadcast: PE_root = 3: there is no such PE; the team has PEs 0 to 2"]),
     ("roots_differ", 4, 1, &["{f}_long_broadcast: PEs disagree"]),
     ("lengths_differ", 4, 1, &["{f}_long_fcollect: PEs disagree: ", "8 bytes", "16 bytes", FEW]),
     ("calls_differ", 4, 1, &["PEs disagree: ", "reduce of 8 bytes", "broadcast of 8 bytes", FEW]),
@@ -161,6 +170,8 @@ fn add_allocations(trials: &mut Vec<Trial>) {
         ("malloc_zero", ["malloc with size 0", "64 bytes", "PEs disagree"]),
         ("malloc_against_free", ["malloc of 64 bytes", "free", "PEs disagree"]),
         ("malloc_against_barrier", ["malloc of 64 bytes", "barrier_all", "PEs disagree"]),
+        ("malloc_against_finalize", ["malloc of 64 bytes", "finalize", "PEs disagree"]),
+        ("sync_against_finalize", ["team_sync", "finalize", "PEs disagree"]),
     ] {
         trials.push(trial(format!("bad::{name}"), move || {
             for family in FAMILIES {
@@ -189,6 +200,10 @@ fn add_allocations(trials: &mut Vec<Trial>) {
         let outcome = Job::new(PES, program).env("CHECK_EXHAUSTION", "1").run();
         warned(&outcome, 5, &["shmem_malloc: the symmetric heap of ", "has no room"]);
     }));
+    trials.push(trial("bad::negative".into(), || {
+        let words = ["shmem_malloc: size = -8: larger than any heap"];
+        warned(&job("SHMEM", "negative").run(), PES, &words);
+    }));
     trials.push(trial("bad::alignment".into(), || {
         warned(&job("SHMEM", "alignment").run(), PES, &["shmem_align: alignment = 3: not a power of two"]);
     }));
@@ -206,7 +221,7 @@ fn add_allocations(trials: &mut Vec<Trial>) {
 
 fn add_sizes(trials: &mut Vec<Trial>) {
     trials.push(trial("bad::size".into(), || {
-        const WRONG: [(&str, &str); 8] = [
+        const WRONG: [(&str, &str); 9] = [
             ("abc", "not a size"),
             ("-1", "not a size"),
             ("1.5.2", "not a size"),
@@ -214,7 +229,8 @@ fn add_sizes(trials: &mut Vec<Trial>) {
             ("M", "not a size"),
             ("99999T", "larger than the address space"),
             ("99999999999999999999999", "larger than the address space"),
-            ("40T", "do not fit into the address space"),
+            ("40T", "more than the window for symmetric memory; set it to 2T or less"),
+            ("16E", "none of K, M, G, T"),
         ];
         for (value, why) in WRONG {
             for (family, variable) in [
@@ -229,7 +245,7 @@ fn add_sizes(trials: &mut Vec<Trial>) {
             }
         }
         // init_thread has a status: the program decides, and the reason is out before any PE can end the job.
-        for (value, why) in [("abc", "not a size"), ("40T", "do not fit into the address space")] {
+        for (value, why) in [("abc", "not a size"), ("40T", "more than the window")] {
             for _ in 0..4 {
                 let outcome = job("SHMEM", "init_thread_status").env("DUSHMEM_SYMMETRIC_SIZE", value).run();
                 assert!(outcome.code == 1 && outcome.stdout.contains("status 1 provided -7"), "{outcome:#?}");

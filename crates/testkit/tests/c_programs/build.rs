@@ -1,57 +1,14 @@
 //! Compiles the programs, each once for all processes of a test run.
+use dushmem_testkit::installation::{once, prefix, root};
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-/// Root of the workspace.
-pub fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-/// Where what is built here lies.
+/// Where the programs lie.
 fn folder() -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("c-programs");
     std::fs::create_dir_all(&folder).expect("a folder in the target folder");
     folder
-}
-
-/// Folder of the installation.
-pub fn prefix() -> PathBuf {
-    PathBuf::from(std::env::var_os("DUSHMEM_PREFIX").expect("set at the start"))
-}
-
-/// Uses `$DUSHMEM_PREFIX`, or makes an installation, once for all processes that one test runner starts.
-pub fn use_an_installation() {
-    if std::env::var_os("DUSHMEM_PREFIX").is_some() {
-        return;
-    }
-    let prefix = folder().join("prefix");
-    let stamp = folder().join("installed-for");
-    let runner = std::os::unix::process::parent_id();
-    let started = std::fs::read_to_string(format!("/proc/{runner}/stat")).unwrap_or_default();
-    let run = format!(
-        "{runner} {}",
-        started.rsplit(')').next().and_then(|rest| rest.split(' ').nth(20)).unwrap_or("?")
-    );
-    let script = format!(
-        "[ \"$(cat '{stamp}' 2>/dev/null)\" = '{run}' ] || \
-         {{ cargo run --quiet -p xtask -- install --prefix '{prefix}' && echo '{run}' > '{stamp}'; }}",
-        stamp = stamp.display(),
-        prefix = prefix.display(),
-    );
-    under_lock("install", &script, &root());
-    // SAFETY: nothing else runs in this process yet.
-    unsafe { std::env::set_var("DUSHMEM_PREFIX", &prefix) };
-}
-
-/// Runs a shell script that no other test process may run at the same time.
-fn under_lock(name: &str, script: &str, at: &Path) {
-    let lock = folder().join(format!("{name}.lock"));
-    let done = Command::new("flock").arg(&lock).args(["sh", "-c", script]).current_dir(at).output();
-    let done = done.unwrap_or_else(|why| panic!("flock: {why}"));
-    let said = String::from_utf8_lossy(&done.stderr).into_owned() + &String::from_utf8_lossy(&done.stdout);
-    assert!(done.status.success(), "{script}\n{said}");
 }
 
 /// How to make a program of a source file.
@@ -121,24 +78,18 @@ impl Program {
         let out = folder().join(format!("{name}-{variant}"));
         // What it was built from is noted beside it, so that an older one is replaced.
         let stamp = folder().join(format!("{name}-{variant}.from"));
-        if std::fs::read_to_string(&stamp).is_ok_and(|from| from.trim() == state) {
-            return out;
-        }
         let wrapper = prefix().join("bin").join(if self.cxx { "dushc++" } else { "dushcc" });
         let language = if self.cxx { "-x c++" } else { "-x c" };
         let behind =
             self.compiler.map_or(String::new(), |name| format!("DUSHMEM_CC={name} DUSHMEM_CXX={name} "));
         let (out_text, source) = (out.display(), self.source.display());
         let flags = self.flags.join(" ");
-        let script = format!(
-            "[ \"$(cat '{stamp}' 2>/dev/null)\" = {state} ] || {{ \
-             {behind}'{}' {language} '{source}' -x none {flags} -pthread -o '{out_text}.new' \
-             && mv '{out_text}.new' '{out_text}' && echo {state} > '{stamp}'; }}",
+        let line = format!(
+            "{behind}'{}' {language} '{source}' -x none {flags} -pthread -o '{out_text}.new' \
+             && mv '{out_text}.new' '{out_text}'",
             wrapper.display(),
-            stamp = stamp.display(),
         );
-        let key = out.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        under_lock(&key, &script, &folder());
+        once(&stamp, &state, &line, &folder());
         out
     }
 }

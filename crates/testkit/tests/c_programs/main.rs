@@ -17,7 +17,10 @@ use libtest_mimic::{Arguments, Trial};
 fn main() {
     let arguments = Arguments::from_args();
     if !arguments.list {
-        build::use_an_installation();
+        // dushrun is to come from there, too.
+        let prefix = dushmem_testkit::installation::prefix();
+        // SAFETY: nothing else runs in this process yet.
+        unsafe { std::env::set_var("DUSHMEM_PREFIX", prefix) };
     }
     let mut trials = Vec::new();
     programs::add(&mut trials);

@@ -1,31 +1,19 @@
 //! The ring and the other examples.
-use crate::build::{Program, root};
+use crate::build::Program;
 use crate::trial;
-use dushmem_testkit::job::{Job, Outcome};
+use dushmem_testkit::installation::root;
+use dushmem_testkit::job::Job;
 use libtest_mimic::Trial;
 use std::path::Path;
 
 /// The numbers of PEs that the ring has to pass with.
 pub const SIZES: [usize; 8] = [1, 2, 3, 4, 7, 8, 16, 64];
 
-/// Fails unless every PE of a ring of `pes` printed its line, and nothing else was printed.
-#[track_caller]
-pub fn correct(outcome: Outcome, pes: usize) {
-    let outcome = outcome.success();
-    let line = |me: usize| {
-        let from = (me + pes - 1) % pes;
-        format!("PE {me}: received {from}, expected {from}")
-    };
-    let mut expected: Vec<String> = (0..pes).map(line).collect();
-    expected.sort_unstable();
-    assert_eq!(outcome.sorted_lines(), expected);
-}
-
 /// Runs a ring of all sizes, `times` times each, through `start`.
 pub fn all_sizes(times: usize, start: impl Fn(usize) -> Job) {
     for pes in SIZES {
         for _ in 0..times {
-            correct(start(pes).run(), pes);
+            start(pes).run().prints_ring(pes);
         }
     }
 }
@@ -42,7 +30,7 @@ pub fn add(trials: &mut Vec<Trial>) {
     for pes in SIZES {
         let many = if pes > 16 { "many_" } else { "" };
         trials.push(trial(format!("ring::{many}{pes}_pes"), move || {
-            correct(Job::new(pes, Program::example("ring").build()).run(), pes);
+            Job::new(pes, Program::example("ring").build()).run().prints_ring(pes);
         }));
     }
     for family in ["C", "C++"] {
@@ -62,7 +50,7 @@ pub fn add(trials: &mut Vec<Trial>) {
         for seed in 0..20 {
             for pes in [1, 2, 3, 4, 7, 8] {
                 let job = Job::new(pes, &program).env("DUSHMEM_TRANSPORT", "loopback");
-                correct(job.env("DUSHMEM_LOOPBACK_SEED", seed.to_string()).run(), pes);
+                job.env("DUSHMEM_LOOPBACK_SEED", seed.to_string()).run().prints_ring(pes);
             }
         }
     }));
@@ -75,13 +63,10 @@ pub fn add(trials: &mut Vec<Trial>) {
         let name = expected.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         trials.push(trial(format!("example::{name}"), move || {
             let text = std::fs::read_to_string(&expected).expect("the expected output is there");
-            let mut lines: Vec<&str> = text.lines().collect();
-            lines.sort_unstable();
             let pes = pes_of(&expected.with_extension("c"));
             let program = Program::example(&name).flags("-Wall -Wextra -Werror").build();
             for transport in ["shm", "loopback"] {
-                let outcome = Job::new(pes, &program).env("DUSHMEM_TRANSPORT", transport).run().success();
-                assert_eq!(outcome.sorted_lines(), lines, "{transport}");
+                Job::new(pes, &program).env("DUSHMEM_TRANSPORT", transport).run().prints(text.lines());
             }
         }));
     }

@@ -1,6 +1,7 @@
 //! Tools that put functions of their own in front of the library's, and programs that replace some.
-use crate::build::{Program, root};
+use crate::build::Program;
 use crate::trial;
+use dushmem_testkit::installation::root;
 use dushmem_testkit::job::Job;
 use libtest_mimic::Trial;
 

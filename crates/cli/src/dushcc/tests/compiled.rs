@@ -1,29 +1,12 @@
 //! Rewritten sources compile and compute what they should, with gcc and clang.
 use super::rewritten;
-use std::path::{Path, PathBuf};
+use dushmem_testkit::folder::Folder;
+use dushmem_testkit::tools::installed;
+use std::path::Path;
 use std::process::Command;
 
-/// A folder of its own, removed at the end of the test.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("dushcc-test-{}-{name}", std::process::id()));
-        std::fs::create_dir(&path).expect("a new folder");
-        Folder(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 fn compilers() -> Vec<&'static str> {
-    let there =
-        |name: &&str| Command::new(name).arg("--version").output().is_ok_and(|out| out.status.success());
-    let found: Vec<&str> = ["g++", "clang++"].into_iter().filter(there).collect();
+    let found: Vec<&str> = ["g++", "clang++"].into_iter().filter(|name| installed(name)).collect();
     assert!(!found.is_empty(), "neither g++ nor clang++ is installed");
     found
 }
@@ -46,14 +29,14 @@ fn compile(compiler: &str, folder: &Path, source: &str) -> std::process::Output 
 fn prints(name: &str, source: &str, wanted: &str) {
     for compiler in compilers() {
         let folder = Folder::new(&format!("{name}-{compiler}"));
-        let out = compile(compiler, &folder.0, source);
+        let out = compile(compiler, folder.path(), source);
         assert!(
             out.status.success(),
             "{compiler}: {}\n{}",
             String::from_utf8_lossy(&out.stderr),
             rewritten(source)
         );
-        let out = Command::new(folder.0.join("program")).output().expect("a program that runs");
+        let out = Command::new(folder.join("program")).output().expect("a program that runs");
         assert_eq!(String::from_utf8_lossy(&out.stdout), wanted, "{compiler}");
         assert!(out.status.success(), "{compiler}: {}", out.status);
     }
@@ -163,7 +146,7 @@ fn messages_name_the_users_line() {
     let source = "__global__ void k(int *a) { *a = 1; }\nint main() {\n  k<<<1,\n    1>>>(\"text\");\n  int x = undeclared;\n}\n";
     for compiler in compilers() {
         let folder = Folder::new(&format!("messages-{compiler}"));
-        let out = compile(compiler, &folder.0, source);
+        let out = compile(compiler, folder.path(), source);
         let text = String::from_utf8_lossy(&out.stderr).into_owned();
         assert!(!out.status.success());
         assert!(text.contains("user.hip.cpp:5:"), "{compiler}: {text}");
