@@ -1944,7 +1944,7 @@ DUSHMEM_IMPL_INLINE_FAMILY(dushmem)
 }
 #endif
 
-#include <dushmem/impl/dushmem_generic.h>
+#include <dushmem/gen/dushmem_generic.h>
 
 #if defined(__CUDACC__) || defined(__HIPCC__) || defined(DUSHMEM_EMU)
 #include <dushmem/device.h>

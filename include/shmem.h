@@ -1846,6 +1846,6 @@ DUSHMEM_IMPL_INLINE_FAMILY(shmem)
 }
 #endif
 
-#include <dushmem/impl/shmem_generic.h>
+#include <dushmem/gen/shmem_generic.h>
 
 #endif

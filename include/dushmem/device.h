@@ -19,7 +19,7 @@
 #define DUSHMEM_DEVICE_H
 
 #include <dushmem.h>
-#include <dushmem/impl/host_alias.h>
+#include <dushmem/gen/host_alias.h>
 
 #include <dushmem/team.h>
 

@@ -3,7 +3,7 @@ use crate::context::Ctx;
 use crate::generated::inlined;
 use crate::name::{Family, Name};
 use core::ffi::{CStr, c_void};
-use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, Ordering};
 use dushmem_core::bootstrap::Bootstrap;
 use dushmem_core::env::{Settings, variable};
 use dushmem_core::error::{Error, Result};
@@ -11,7 +11,7 @@ use dushmem_core::fastpath::FastPath;
 use dushmem_core::process::Place;
 use dushmem_core::world::{InitOptions, World};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 
 /// Release of the library.
 pub const VERSION: [i32; 3] = [
@@ -58,8 +58,39 @@ struct Job {
 static JOB: Mutex<Job> =
     Mutex::new(Job { world: None, place: None, boot: None, uses: 0, thread_level: 0, team_contexts: None });
 
+/// In a forked child, what stands for [`JOB`], which some thread of the parent may have held at the fork.
+static CHILDS_JOB: AtomicPtr<Mutex<Job>> = AtomicPtr::new(core::ptr::null_mut());
+
+/// In a forked child that has not called init itself: the parent's PE. Else -1.
+static FORKED_FROM: AtomicI32 = AtomicI32::new(-1);
+
+static WATCHES_FORKS: Once = Once::new();
+
+fn job_of_process() -> &'static Mutex<Job> {
+    // SAFETY: null, or what `after_fork_child` leaked.
+    unsafe { CHILDS_JOB.load(Ordering::Acquire).as_ref() }.unwrap_or(&JOB)
+}
+
 fn job() -> MutexGuard<'static, Job> {
-    JOB.lock().unwrap_or_else(PoisonError::into_inner)
+    job_of_process().lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A forked child shares the parent's memory, and would count as the PE where it joined in a barrier: it is
+/// no PE, until it calls init and is a job of its own.
+extern "C" fn after_fork_child() {
+    let Some(world) = world() else { return };
+    FORKED_FROM.store(world.my_pe(), Ordering::Relaxed);
+    RECORD.withdraw();
+    WORLD.store(core::ptr::null_mut(), Ordering::Release);
+    dushmem_core::process::forked();
+    CHILDS_JOB.store(Box::leak(Box::new(Mutex::new(Job::default()))), Ordering::Release);
+}
+
+extern "C" fn around_fork() {}
+
+/// The PE that this process was forked from, where it is no PE itself.
+pub fn forked_from() -> Option<i32> {
+    Some(FORKED_FROM.load(Ordering::Relaxed)).filter(|pe| *pe >= 0)
 }
 
 /// The world, if the library is initialised.
@@ -77,7 +108,7 @@ pub fn shared_world() -> Option<Arc<World>> {
 
 /// What the job is reached by. `None` before the first init and in the middle of one.
 pub fn boot() -> Option<Arc<dyn Bootstrap>> {
-    let job = JOB.try_lock().ok()?;
+    let job = job_of_process().try_lock().ok()?;
     job.boot.clone()
 }
 
@@ -147,13 +178,21 @@ pub fn enter(name: Name, requested: i32) -> Result<i32> {
         }
         job.world = Some(world);
         job.place = Some(place);
+        FORKED_FROM.store(-1, Ordering::Relaxed);
+        WATCHES_FORKS.call_once(|| {
+            dushmem_os::fault::at_fork(around_fork, around_fork, after_fork_child);
+        });
     }
     job.uses += 1;
     Ok(job.thread_level)
 }
 
-/// Counts one use less; the last one leaves the job.
+/// Counts one use less; the last one leaves the job. Nothing in a forked child, whose exit handlers, the
+/// parent's, may come here.
 pub fn leave() -> Result<()> {
+    if forked_from().is_some() {
+        return Ok(());
+    }
     let mut job = job();
     let Some(world) = job.world.clone() else { return Err(Error::NotInitialised) };
     if job.uses > 1 {

@@ -13,17 +13,23 @@ const NO_JOB: i32 = 1;
 #[cold]
 fn line(name: Name, error: &Error, pe: Option<usize>) -> String {
     let prefix = name.family().prefix();
-    match error {
-        Error::NotInitialised if job::was_initialised() => {
+    match (error, job::forked_from()) {
+        (Error::NotInitialised, Some(parent)) => {
+            let text = format!(
+                "this process is a fork of PE {parent} and no PE; only PE {parent} itself can make calls"
+            );
+            error::line(pe, name.as_str(), &text)
+        }
+        (Error::NotInitialised, None) if job::was_initialised() => {
             let text = format!(
                 "called after the last {prefix}_finalize; calls belong between {prefix}_init and {prefix}_finalize"
             );
             error::line(pe, name.as_str(), &text)
         }
-        Error::NotInitialised => {
+        (Error::NotInitialised, None) => {
             error::line(pe, name.as_str(), &format!("not initialised: call {prefix}_init first"))
         }
-        other => error::line(pe, name.as_str(), other),
+        (other, _) => error::line(pe, name.as_str(), other),
     }
 }
 
@@ -50,6 +56,11 @@ pub fn print(name: Name, error: &Error) {
 #[cold]
 #[inline(never)]
 pub fn fail(name: Name, error: &Error) -> ! {
+    if job::forked_from().is_some() {
+        // The job is not this process's to end.
+        eprintln!("{}", line(name, error, None));
+        dushmem_os::process::exit_now(error.code());
+    }
     if let Some(boot) = job::boot() {
         boot.abort(error.code(), &line(name, error, job::place()));
     }

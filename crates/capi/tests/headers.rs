@@ -65,7 +65,7 @@ fn device_compilers_find_aliases() {
     // What the device header will do, here without a device compiler.
     let text = "#include <dushmem/impl/host_common.h>\n\
                 #undef DUSHMEM_IMPL_DEVICE_COMPILER\n#define DUSHMEM_IMPL_DEVICE_COMPILER 1\n\
-                #include <dushmemx.h>\n#include <nvshmemx.h>\n#include <dushmem/impl/host_alias.h>\n\
+                #include <dushmemx.h>\n#include <nvshmemx.h>\n#include <dushmem/gen/host_alias.h>\n\
                 inline void dushmem_int_p(int *dest, int value, int pe) { dushmem_host_int_p(dest, value, pe); }\n\
                 inline int nvshmem_my_pe() { return nvshmem_host_my_pe(); }\n\
                 int main() { dushmem_init(); int *x = static_cast<int *>(dushmem_malloc(4));\n\

@@ -42,6 +42,24 @@ fn a_pe_that_leaves_without_finalize_is_no_failure_while_nobody_waits() {
 }
 
 #[test]
+fn a_pe_that_has_finalized_and_ended_is_missed_by_those_that_initialise_again() {
+    for code in [0, 7] {
+        let outcome = pes(3, &format!("join finalize 1:exit={code} gather")).run();
+        assert!(outcome.time < Duration::from_secs(5), "{outcome:?}");
+        let how = format!("ended after finalize (exit code {code})");
+        outcome.failure(code.max(1), &["PE 1 (pid ", &how, "waits in init"]);
+    }
+    // Whatever else it waits for is no business of the one that has gone.
+    pes(2, "join finalize 1:exit=0 0:linger 0:out=done").run().success();
+}
+
+#[test]
+fn a_pe_that_is_missing_in_finalize_is_waited_for_in_finalize() {
+    let outcome = pes(2, "join 1:exit=0 finalize").run();
+    outcome.failure(1, &["PE 1 (pid ", "left without finalize", "waits in finalize (world team)"]);
+}
+
+#[test]
 fn a_code_after_finalize_is_passed_on_and_ends_nobody() {
     let outcome = pes(3, "join finalize 1:exit=7 sleep=400 2:exit=8 err=late out=alive").run();
     assert_eq!((outcome.code, &*outcome.stdout), (7, "alive\n"), "{outcome:?}");
@@ -145,7 +163,7 @@ fn the_time_limit_tells_where_each_pe_is() {
         "{outcome:?}"
     );
     for (line, what) in
-        lines[1..].iter().zip(["not called init", "waits in barrier_all", "computes", "waits in init"])
+        lines[1..].iter().zip(["not called init", "waits in barrier_all", "computes", "waits in finalize"])
     {
         assert!(line.contains("(pid ") && line.contains(what), "{outcome:?}");
     }

@@ -4,6 +4,7 @@ use common::{pe, pes};
 use dushmem_testkit::folder::Folder;
 use dushmem_testkit::job::{Job, Outcome};
 use dushmem_testkit::tools;
+use std::time::Duration;
 
 fn root() -> bool {
     std::fs::metadata("/proc/self").is_ok_and(|meta| std::os::unix::fs::MetadataExt::uid(&meta) == 0)
@@ -34,6 +35,27 @@ fn another_user_than_root_can_run_jobs() {
     assert_eq!(job.run().success().sorted_lines(), ["(0, 3)", "(1, 3)", "(2, 3)"]);
     let job = Job::of("setpriv".as_ref()).args(user).words("join barrier 1:kill=11 hold");
     job.run().failure(139, &["PE 1", "SIGSEGV"]);
+}
+
+#[test]
+fn limits_are_kept_or_named() {
+    // The soft limit on open files is raised where the hard one allows, for dushrun alone.
+    let outcome = shell("ulimit -S -n 16; RUN", "'sh=ulimit -n'");
+    assert_eq!((outcome.code, &*outcome.stdout), (0, "16\n16\n16\n"), "{outcome:?}");
+    shell("ulimit -n 9; RUN", "join").failure(125, &["open files"]);
+    // Less than a job's memory, which is a file for the kernel.
+    let outcome = shell("ulimit -f 100; RUN 2>&1 | cat >&2; exit 125", "join");
+    outcome.failure(125, &["limit on file sizes is", "raise it (ulimit -f)"]);
+}
+
+#[test]
+fn output_that_cannot_be_written_is_a_failure() {
+    let words = "join lines=50 sleep=200 finalize";
+    let outcome = shell("RUN >/dev/full", words);
+    assert!(outcome.time < Duration::from_secs(5), "{outcome:?}");
+    outcome.failure(125, &["dushrun: cannot write the output: No space left on device"]);
+    // Everything comes at the end.
+    shell("RUN >/dev/full", "out=last").failure(125, &["cannot write the output"]);
 }
 
 #[test]

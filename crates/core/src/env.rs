@@ -61,20 +61,21 @@ pub fn find(prefixes: &[&str], name: &str, get: &dyn Fn(&str) -> Option<String>)
 }
 
 /// Variables with the prefix that are not settings of the library: those of the tools and of the launcher.
-const OTHERS: [&str; 8] = [
+const OTHERS: [&str; 9] = [
     "DUSHMEM_LAUNCH",
     "DUSHMEM_PE",
     "DUSHMEM_NPES",
     "DUSHMEM_CC",
     "DUSHMEM_CXX",
     "DUSHMEM_PREFIX",
+    "DUSHMEM_NVCC",
     "DUSHMEM_EMU_DEVICES",
     "DUSHMEM_EMU_REMOTE",
 ];
 
-/// What is worth a warning about the names of the variables that are set: one that dushmem does not have, or
-/// a near miss of one that it has under another prefix.
-pub fn strangers<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+/// What is worth saying about the names of the variables that are set: near misses of those that dushmem reads,
+/// under any family's prefix, and, if `all`, names with its own prefix that it knows nothing of.
+pub fn strangers<'a>(names: impl IntoIterator<Item = &'a str>, all: bool) -> Vec<String> {
     let mut warnings = Vec::new();
     for full in names {
         let prefix = ["DUSHMEM_", "NVSHMEM_", "SHMEM_", "SMA_"].into_iter().find(|p| full.starts_with(p));
@@ -85,7 +86,7 @@ pub fn strangers<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
         }
         match VARIABLES.iter().find(|v| v.name.len() > 4 && distance(v.name, name) <= 2) {
             Some(v) => warnings.push(format!("{full} is set; is {prefix}{} meant?", v.name)),
-            None if prefix == "DUSHMEM_" => {
+            None if all && prefix == "DUSHMEM_" => {
                 warnings.push(format!("{full} is set, but dushmem has no such variable"));
             }
             None => {}
@@ -189,13 +190,14 @@ mod tests {
 
     #[test]
     fn a_misspelt_variable_is_noticed() {
-        let of = |name: &'static str| strangers([name]).pop().unwrap_or_default();
+        let of = |name: &'static str| strangers([name], true).pop().unwrap_or_default();
         assert_eq!(
             of("DUSHMEM_SYMETRIC_SIZE"),
             "DUSHMEM_SYMETRIC_SIZE is set; is DUSHMEM_SYMMETRIC_SIZE meant?"
         );
         assert_eq!(of("SHMEM_SYMETRIC_SIZE"), "SHMEM_SYMETRIC_SIZE is set; is SHMEM_SYMMETRIC_SIZE meant?");
         assert!(of("DUSHMEM_NONSENSE").contains("no such variable"));
+        assert_eq!(strangers(["DUSHMEM_HOME"], false), [""; 0], "an installation's own variables are fine");
         for fine in [
             "DUSHMEM_SYMMETRIC_SIZE",
             "SMA_SYMMETRIC_SIZE",

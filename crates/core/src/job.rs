@@ -214,9 +214,9 @@ impl JobPage {
         let sync = &self.header().sync;
         sync.arrive(self.pes as u32, *turn, 0);
         let slot = &self.card(me).waits[0];
-        let joined = self.card(me).state() == PeState::Joined;
-        let call = if joined { Call::Finalize } else { Call::Init } as u32;
-        let record = || WaitRecord { call, team: 0, awaited: -1, ..WaitRecord::default() };
+        // Worlds gather something as they begin, and gather nothing, which is a barrier, as they end.
+        let call = if mine.is_empty() { Call::Finalize } else { Call::Init };
+        let record = || WaitRecord { call: call as u32, team: 0, awaited: -1, ..WaitRecord::default() };
         let agreed = sync.wait(*turn, policy, Some(slot), record);
         debug_assert_eq!(agreed, Agreement::Same);
         if mine.is_empty() {

@@ -48,6 +48,11 @@ impl Drop for Place {
     }
 }
 
+/// In a forked child: neither it nor its only thread is a PE, whatever the parent was.
+pub fn forked() {
+    PES.store(0, Ordering::Release);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

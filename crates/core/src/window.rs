@@ -108,9 +108,11 @@ impl Window {
             Some(slices) => slices,
             None => Mapping::reserve_aligned(total, layout.alignment()).map_err(|e| match e.kind() {
                 std::io::ErrorKind::OutOfMemory => too_large(format!(
-                    "{} of address space are needed, which the kernel does not give; set it smaller, or raise the \
-                     limit (ulimit -v)",
-                    Size::show(total as u64)
+                    "{} of address space are needed, which the kernel does not give{}; set it smaller, or raise \
+                     the limit (ulimit -v)",
+                    Size::show(total as u64),
+                    memory::address_space_limit()
+                        .map_or_else(String::new, |bytes| format!(" (the limit is {bytes} bytes)"))
                 )),
                 _ => system(e),
             })?,

@@ -405,7 +405,10 @@ impl World {
         if self.me != 0 {
             return;
         }
-        for warning in &self.settings.warnings {
+        let names: Vec<String> =
+            std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect();
+        let strangers = crate::env::strangers(names.iter().map(String::as_str), false);
+        for warning in self.settings.warnings.iter().chain(&strangers) {
             eprintln!("dushmem: {warning}");
         }
         if self.settings.print_version {

@@ -161,7 +161,7 @@ fn panics_of_bodies_come_back() {
 }
 
 /// Set in the process that this test starts.
-const INNER: &str = "DUSHMEM_TEST_FAILED_PE";
+const INNER: &str = "DUSHMEM_TESTKIT_FAILED_PE";
 
 #[test]
 fn a_failed_pe_does_not_leave_the_others_waiting() {

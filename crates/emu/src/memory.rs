@@ -82,7 +82,7 @@ pub fn allocate(bytes: usize, kind: Kind) -> Result<*mut u8> {
 /// put into the device's streams. Null is nothing.
 pub fn free(ptr: *mut u8, kinds: &[Kind]) -> Result<()> {
     if let Some(a) = freeable(ptr, kinds)? {
-        stream::synchronize_device(a.device);
+        stream::synchronize_device(a.device)?;
         release(take(a)?);
     }
     Ok(())

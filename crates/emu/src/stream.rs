@@ -12,7 +12,7 @@ use dushmem_core::wait::wait_for;
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, RwLock};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, RwLock};
 
 /// Something to wait for before an operation runs.
 enum Before {
@@ -92,8 +92,28 @@ fn registry<R>(act: impl FnOnce(&mut Registry) -> R) -> R {
     act(registry.get_or_insert_default())
 }
 
+/// A forked child has the streams of its parent without the threads that run them.
+static FORKED: AtomicBool = AtomicBool::new(false);
+static WATCHES_FORKS: Once = Once::new();
+
+extern "C" fn after_fork_child() {
+    FORKED.store(true, Ordering::Relaxed);
+}
+
+extern "C" fn around_fork() {}
+
+/// An error in a child forked from a process that has used streams, as on a real device.
+fn check_process() -> Result<()> {
+    if FORKED.load(Ordering::Relaxed) {
+        let why = "this process was forked from one that has used the device; only that one can use it";
+        return Err(Failure::new(Code::InitializationError, why));
+    }
+    Ok(())
+}
+
 /// Makes a stream on the calling thread's device.
 pub fn create(flags: u32, priority: i32) -> Result<usize> {
+    check_process()?;
     if flags & !NON_BLOCKING != 0 {
         return Err(Failure::new(Code::InvalidValue, format!("flags = {flags:#x}: unknown stream flags")));
     }
@@ -106,6 +126,7 @@ pub fn create(flags: u32, priority: i32) -> Result<usize> {
 
 /// The stream with this handle; 0 and 1 are the default stream of the calling thread's device.
 pub fn find(handle: usize) -> Result<Arc<Stream>> {
+    check_process()?;
     match handle {
         0 | 1 => Ok(default_of(device::current())),
         2 => Ok(OWN.with_borrow_mut(|own| {
@@ -152,10 +173,12 @@ pub fn destroy(handle: usize) -> Result<()> {
 }
 
 /// Waits until all streams of a device have run what is in them now.
-pub fn synchronize_device(device: u32) {
+pub fn synchronize_device(device: u32) -> Result<()> {
+    check_process()?;
     for stream in all_of(device) {
         stream.synchronize();
     }
+    Ok(())
 }
 
 fn all_of(device: u32) -> Vec<Arc<Stream>> {
@@ -243,6 +266,9 @@ impl Stream {
     fn put(self: &Arc<Self>, entry: Entry) -> Result<()> {
         let mut queue = self.lock();
         if !queue.has_worker {
+            WATCHES_FORKS.call_once(|| {
+                dushmem_os::fault::at_fork(around_fork, around_fork, after_fork_child);
+            });
             let stream = Arc::clone(self);
             let worker =
                 std::thread::Builder::new().name("dushmem stream".into()).spawn(move || stream.work());

@@ -14,15 +14,31 @@ pub fn page() -> usize {
 /// Size and alignment of a huge page.
 pub const HUGE: usize = 2 << 20;
 
+/// Bytes of address space that this process may use, where a limit is set.
+pub fn address_space_limit() -> Option<u64> {
+    rustix::process::getrlimit(rustix::process::Resource::As).current
+}
+
 /// A new memory file without a name in any file system, closed on exec, of length 0.
 pub fn memfd(label: &str) -> io::Result<OwnedFd> {
     Ok(rustix::fs::memfd_create(label, MemfdFlags::CLOEXEC)?)
 }
 
 /// Grows the file to at least `len` bytes; never shrinks it. Pages cost nothing until touched.
+///
+/// The limit on the size of files counts for memory files, too. Beyond it the kernel ends the process by a
+/// signal, which this turns into an error.
 pub fn grow(fd: impl AsFd, len: u64) -> io::Result<()> {
     let fd = fd.as_fd();
     if (rustix::fs::fstat(fd)?.st_size as u64) < len {
+        if let Some(limit) = rustix::process::getrlimit(rustix::process::Resource::Fsize).current
+            && limit < len
+        {
+            return Err(io::Error::new(
+                io::ErrorKind::FileTooLarge,
+                format!("{len} bytes, where the limit on file sizes is {limit}; raise it (ulimit -f)"),
+            ));
+        }
         rustix::fs::ftruncate(fd, len)?;
     }
     Ok(())

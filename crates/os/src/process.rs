@@ -226,12 +226,14 @@ pub fn watch(pid: u32) -> io::Result<OwnedFd> {
     Ok(rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty())?)
 }
 
-/// Raises the soft limit on open files to the hard one; gives the old limit if that changed it.
-pub fn raise_file_limit() -> Option<FileLimit> {
+/// Raises the soft limit on open files to the hard one where it is below `need`; gives the old limit if
+/// that changed it.
+pub fn raise_file_limit(need: u64) -> Option<FileLimit> {
     let mut old = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the structures are this frame's.
     unsafe {
-        if libc::getrlimit(libc::RLIMIT_NOFILE, &mut old) != 0 || old.rlim_cur >= old.rlim_max {
+        let read = libc::getrlimit(libc::RLIMIT_NOFILE, &mut old) == 0;
+        if !read || old.rlim_cur >= need || old.rlim_cur >= old.rlim_max {
             return None;
         }
         let new = libc::rlimit { rlim_cur: old.rlim_max, ..old };

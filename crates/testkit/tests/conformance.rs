@@ -34,7 +34,8 @@ macro_rules! conformance {
 conformance! {
     rma: every_small_size, large_sizes, single_values(MANY), strides, bad_strides, non_blocking(MANY),
         source_is_free_at_return, to_itself, random_pieces;
-    amo: every_operation, floats_are_bits, from_all_at_once(MANY), wrap_around;
+    amo: every_operation, floats_are_bits, from_all_at_once(MANY), wrap_around,
+        many_pending;
     order: flag_after_fence(MANY), fence_keeps_order, quiet_before_telling_a_third, quiet_of_some_pes,
         store_buffer, put_with_signal(MANY), signals, sources_after_quiet;
     until: types_and_comparisons, every_way_of_updating, empty_sets, sets, any_is_fair,
@@ -43,7 +44,7 @@ conformance! {
         from_several_threads;
     context: options_and_operations, orders_of_their_own, of_teams, several_threads;
     coll: barriers(MANY), barriers_of_teams, broadcasts, back_to_back(MANY), gathers_and_exchanges, large,
-        mismatches, bad_arguments_of_one_member;
+        mismatches, bad_arguments_of_one_member, overlapping_buffers;
     reduce: integers, floats, nan_and_negative_zero, sizes, unaligned, reproducible, mismatches, custom;
     heap: random_calls, nothing, nothing_disturbs_teams, calloc_is_zero, exhaustion, bad_frees,
         disagreements, addresses;

@@ -43,6 +43,7 @@ const COLLECTIVES: &[fn(&Pe)] = &[
     coll::gathers_and_exchanges,
     coll::mismatches,
     coll::bad_arguments_of_one_member,
+    coll::overlapping_buffers,
     reduce::floats,
     reduce::nan_and_negative_zero,
     reduce::sizes,

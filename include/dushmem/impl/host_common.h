@@ -49,7 +49,7 @@ void dushmem_impl_mismatch(struct dushmem_impl_no_function_for_this_type *);
 }
 #endif
 
-#include <dushmem/impl/types.h>
+#include <dushmem/gen/types.h>
 #if !defined(DUSHMEM_NO_INLINE)
 #include <dushmem/impl/host_inline.h>
 #endif

@@ -238,10 +238,10 @@ fn family_file(table: &Table, family: Family) -> String {
         _ => ("", ""),
     };
     guard(
-        &format!("dushmem/impl/{f}_generic.h"),
+        &format!("dushmem/gen/{f}_generic.h"),
         &format!(
             "\n/* One name for all types: _Generic in C11, overloads in C++. */\n{open}{shared}\n#ifdef __cplusplus\n\
-             #include <dushmem/impl/overloads.h>\n{sync_cxx}{cxx}#else\n{sync_c}\
+             #include <dushmem/gen/overloads.h>\n{sync_cxx}{cxx}#else\n{sync_c}\
              #if defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L\n{c}#endif\n#endif\n{close}"
         ),
     )
@@ -258,8 +258,8 @@ pub fn files(table: &Table) -> Vec<(String, String)> {
     }
     overloads += "\n#endif\n";
     vec![
-        ("include/dushmem/impl/overloads.h".into(), overloads),
-        ("include/dushmem/impl/dushmem_generic.h".into(), family_file(table, Family::Dushmem)),
-        ("include/dushmem/impl/shmem_generic.h".into(), family_file(table, Family::Shmem)),
+        ("include/dushmem/gen/overloads.h".into(), overloads),
+        ("include/dushmem/gen/dushmem_generic.h".into(), family_file(table, Family::Dushmem)),
+        ("include/dushmem/gen/shmem_generic.h".into(), family_file(table, Family::Shmem)),
     ]
 }

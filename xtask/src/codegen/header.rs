@@ -172,7 +172,7 @@ fn base_header(table: &Table, family: Family) -> String {
     let inline = format!("\n#if {condition}\nDUSHMEM_IMPL_INLINE_FAMILY({name})\n#endif\n");
     let generic = match family {
         Family::Nvshmem => "\n#define nvshmem_sync nvshmem_team_sync\n".to_string(),
-        _ => format!("\n#include <dushmem/impl/{name}_generic.h>\n"),
+        _ => format!("\n#include <dushmem/gen/{name}_generic.h>\n"),
     };
     let text = format!(
         "\n/* {about} */\n\n#include <dushmem/impl/host_common.h>\n{}\n{}{}{generic}{device}",
@@ -230,7 +230,7 @@ pub fn aliases(table: &Table) -> String {
         }
     }
     let about = "\n/* Where nvcc or hipcc read the headers, the names that kernels may call are functions for host\n * and device. On the host they call the library under these names. */\n#include <dushmem/impl/host_common.h>\n";
-    guard("dushmem/impl/host_alias.h", &format!("{about}{}", extern_c(&text)))
+    guard("dushmem/gen/host_alias.h", &format!("{about}{}", extern_c(&text)))
 }
 
 fn alias(function: &Function<'_>) -> String {

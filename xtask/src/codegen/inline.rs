@@ -55,7 +55,7 @@ fn select(name: &str, types: &[&Type], with_const: bool) -> String {
     text + "\n"
 }
 
-/// `include/dushmem/impl/types.h`.
+/// `include/dushmem/gen/types.h`.
 pub fn types(table: &Table) -> String {
     let mut text = format!(
         "{NOTE}#ifndef DUSHMEM_INCLUDED_IMPL_TYPES_H\n#define DUSHMEM_INCLUDED_IMPL_TYPES_H\n\n\

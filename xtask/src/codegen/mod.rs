@@ -30,8 +30,8 @@ fn names(table: &table::Table) -> Vec<String> {
 fn files() -> Result<Vec<(String, String)>, String> {
     let table = table::Table::load(&root().join("api"))?;
     let mut files = header::public(&table);
-    files.push(("include/dushmem/impl/host_alias.h".into(), header::aliases(&table)));
-    files.push(("include/dushmem/impl/types.h".into(), inline::types(&table)));
+    files.push(("include/dushmem/gen/host_alias.h".into(), header::aliases(&table)));
+    files.push(("include/dushmem/gen/types.h".into(), inline::types(&table)));
     files.extend(generic::files(&table));
     files.push(("crates/core/src/gen/env.rs".into(), rust::variables(&table)));
     files.extend(rust::exports(&table)?);

@@ -200,6 +200,7 @@ impl<'a> Copies<'a> {
         let text = file.text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&file.text);
         let dropped = file.text.len() - text.len();
         let shown = file.shown.to_string_lossy().replace('\\', "\\\\").replace('"', "\\\"");
+        let shown = shown.replace('\n', "\\n");
         let mut out = format!("#line 1 \"{shown}\"\n").into_bytes();
         out.extend_from_slice(&apply(&file.text, edits)[dropped..]);
         out

@@ -80,7 +80,7 @@ pub fn gather(variables: &[(String, String)]) -> Facts {
         values: FAMILIES.iter().map(|family| value(variable.name, variable.default, *family)).collect(),
     };
     let settings: Vec<Setting> = VARIABLES.iter().map(setting).collect();
-    warnings.extend(env::strangers(variables.iter().map(|(name, _)| name.as_str())));
+    warnings.extend(env::strangers(variables.iter().map(|(name, _)| name.as_str()), true));
     Facts {
         version: env!("CARGO_PKG_VERSION"),
         cpus: dushmem_os::cpu::usable_cpus(),

@@ -1,8 +1,9 @@
 //! The life of a job: start, watch, end.
-use crate::error::{RunError, TIMED_OUT, system};
+use crate::error::{OWN_FAILURE, RunError, TIMED_OUT, system};
 use crate::output::{End, Output};
 use crate::plan::{PePlan, Plan, Program, is_script, no_program_hint};
 use crate::{descendants, hang};
+use dushmem_boot::Call;
 use dushmem_boot::job::{JobPage, PeState};
 use dushmem_boot::launch::{LaunchLine, MAX_PES, Message, VARIABLE};
 use dushmem_os::process::{self, Ended, FileLimit, Spawn, Spawner};
@@ -34,7 +35,8 @@ struct Pe {
     /// The process that was started.
     pid: u32,
     ended: Option<Ended>,
-    /// Ended before finalize, with exit code 0.
+    /// Ended before finalize with exit code 0, or after it: whoever waits for this PE from then on waits in
+    /// vain.
     left: bool,
     /// The process that called init, where that is a descendant of the one that was started, and what
     /// tells its end.
@@ -91,7 +93,8 @@ pub fn run(plan: &Plan) -> Result<i32, RunError> {
     }
     let signals = Signals::catch(&caught).map_err(system("receive signals"))?;
     process::adopt_orphans();
-    let file_limit = if total > 100 { process::raise_file_limit() } else { None };
+    // Two pipes for each PE.
+    let file_limit = process::raise_file_limit(2 * total as u64 + 32);
     let (memory, page) = dushmem_boot::launcher::job_memory(total)?;
     let (near, far) = socket::control_pair().map_err(system("make a control socket"))?;
     let (life, _life) = socket::pipe().map_err(system("make a pipe"))?;
@@ -207,6 +210,7 @@ impl Job<'_> {
                 self.judge(pid, ended);
             }
             self.check_times();
+            self.notice_lost_output();
         }
         if self.ending.is_some() {
             descendants::end_all();
@@ -237,7 +241,17 @@ impl Job<'_> {
                 }
             }
         }
+        self.notice_lost_output();
         true
+    }
+
+    /// Output that can't be written, to a full disk say, is a failure of the job.
+    fn notice_lost_output(&mut self) {
+        if let Some(why) = self.output.trouble() {
+            let line = format!("dushrun: cannot write the output: {why}");
+            self.output.say(&line);
+            self.end(OWN_FAILURE, None);
+        }
     }
 
     fn wait(&self) {
@@ -395,8 +409,9 @@ impl Job<'_> {
         }
         let state = self.page.card(pe).state();
         match ended {
-            Ended::Exit(0) => self.pes[pe].left = state != PeState::Finalized && self.pes.len() > 1,
+            Ended::Exit(0) => self.pes[pe].left = true,
             Ended::Exit(code) if state == PeState::Finalized => {
+                self.pes[pe].left = true;
                 self.passed.get_or_insert((pe, code));
             }
             Ended::Exit(code) => {
@@ -481,22 +496,34 @@ impl Job<'_> {
             self.end(1, Some(&line));
             return;
         }
-        let Some(gone) = self.pes.iter().position(|pe| pe.left) else { return };
+        // One that has finalized is missed only by those that initialise again.
+        let finalized = |pe: usize| self.page.card(pe).state() == PeState::Finalized;
+        let gone = |pe: &usize| self.pes[*pe].left;
+        let Some(gone) = (0..self.pes.len()).filter(gone).min_by_key(|pe| finalized(*pe)) else {
+            return;
+        };
         let stuck = |pe: &usize| {
             self.pes[*pe].ended.is_none()
-                && hang::longest_wait(&self.page, *pe).is_some_and(|(_, time)| time >= STUCK)
+                && hang::longest_wait(&self.page, *pe).is_some_and(|(record, time)| {
+                    time >= STUCK && (!finalized(gone) || record.call == Call::Init as u32)
+                })
         };
         if let Some(waiter) = (0..self.pes.len()).find(stuck) {
             let how = match self.page.card(gone).state() {
-                PeState::Started => "without joining the job",
-                _ => "without finalize",
+                PeState::Started => "left without joining the job",
+                PeState::Joined => "left without finalize",
+                PeState::Finalized => "ended after finalize",
+            };
+            let code = match self.pes[gone].ended {
+                Some(Ended::Exit(code)) => code,
+                _ => 0,
             };
             let whereabouts = hang::whereabouts(&self.page, waiter);
             let line = format!(
-                "dushrun: PE {gone} (pid {}) left {how} (exit code 0) while PE {waiter} {whereabouts}",
+                "dushrun: PE {gone} (pid {}) {how} (exit code {code}) while PE {waiter} {whereabouts}",
                 self.shown_pid(gone)
             );
-            self.end(1, Some(&line));
+            self.end(if code == 0 { 1 } else { code }, Some(&line));
         }
     }
 

@@ -21,7 +21,9 @@ pub struct Sink {
     queue: Vec<u8>,
     written: usize,
     may_block: bool,
+    /// Nothing can be written any more: the reader has gone, or what `trouble` says.
     broken: bool,
+    trouble: Option<std::io::Error>,
     /// Who wrote last, if that was less than a line.
     unfinished: Option<usize>,
 }
@@ -29,7 +31,7 @@ pub struct Sink {
 impl Sink {
     fn new(fd: BorrowedFd<'static>) -> Sink {
         let may_block = socket::may_block(fd);
-        Sink { fd, queue: Vec::new(), written: 0, may_block, broken: false, unfinished: None }
+        Sink { fd, queue: Vec::new(), written: 0, may_block, broken: false, trouble: None, unfinished: None }
     }
 
     /// Appends `bytes` of `writer`, on a new line if another one's line is unfinished.
@@ -67,8 +69,9 @@ impl Sink {
             match socket::write(self.fd, &self.queue[self.written..end]) {
                 Ok(count) => self.written += count,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
-                Err(_) => {
+                Err(error) => {
                     self.broken = true;
+                    self.trouble = (error.kind() != ErrorKind::BrokenPipe).then_some(error);
                     self.written = self.queue.len();
                 }
             }
@@ -259,7 +262,12 @@ impl Output {
         self.streams.is_empty() && self.sinks.iter().all(|sink| sink.pending().is_empty())
     }
 
-    /// True where the reader of dushrun's output has gone.
+    /// Why output was lost, the first time this is asked: something else than that its reader has gone.
+    pub fn trouble(&mut self) -> Option<std::io::Error> {
+        self.sinks.iter_mut().find_map(|sink| sink.trouble.take())
+    }
+
+    /// True where dushrun's output can't be written any more.
     pub fn broken(&self) -> bool {
         self.sinks.iter().any(|sink| sink.broken)
     }

@@ -32,7 +32,7 @@ impl World {
             return self.refuse(team, Call::Broadcast, error);
         };
         let call = Call::Broadcast;
-        if let Err(error) = self.own_buffers(dest, bytes, source, bytes) {
+        if let Err(error) = self.own_buffers(dest, bytes, source, bytes, true) {
             return self.refuse(team, call, error);
         }
         let sign = data_tag(call, &[bytes as u64, root as u64]);
@@ -64,7 +64,8 @@ impl World {
     pub unsafe fn fcollect(&self, team: &Team, dest: *mut u8, source: *const u8, bytes: usize) -> Result<()> {
         self.check_team(team)?;
         let call = Call::Fcollect;
-        let checked = self.total(team, bytes).and_then(|total| self.own_buffers(dest, total, source, bytes));
+        let checked =
+            self.total(team, bytes).and_then(|total| self.own_buffers(dest, total, source, bytes, false));
         if let Err(error) = checked {
             return self.refuse(team, call, error);
         }
@@ -101,7 +102,7 @@ impl World {
         let call = Call::Alltoall;
         let checked = self
             .total(team, bytes)
-            .and_then(|total| self.own_buffers(dest, total, source, total).map(|()| total));
+            .and_then(|total| self.own_buffers(dest, total, source, total, true).map(|()| total));
         let total = match checked {
             Ok(total) => total,
             Err(error) => return self.refuse(team, call, error),
@@ -166,15 +167,28 @@ impl World {
     }
 
     /// Both buffers of a collective, which are own symmetric memory.
+    /// They don't overlap, which would give wrong values where others still read what this member writes;
+    /// `in_place`: but they may be the same.
     pub(super) fn own_buffers(
         &self,
         dest: *mut u8,
         dest_len: usize,
         source: *const u8,
         source_len: usize,
+        in_place: bool,
     ) -> Result<()> {
-        self.own_range("dest", dest as usize, dest_len, 1)?;
-        self.own_range("source", source as usize, source_len, 1)
+        let (to, from) = (dest as usize, source as usize);
+        self.own_range("dest", to, dest_len, 1)?;
+        self.own_range("source", from, source_len, 1)?;
+        if (to == from && in_place) || to.max(from) >= (to + dest_len).min(from + source_len) {
+            return Ok(());
+        }
+        let why = if in_place {
+            "overlaps dest; pass the same address for both, or separate buffers"
+        } else {
+            "overlaps dest; this collective needs separate buffers"
+        };
+        Err(Error::BadAddress { arg: "source", addr: from, why })
     }
 
     /// Reads a member's symmetric memory.

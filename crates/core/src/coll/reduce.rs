@@ -166,7 +166,7 @@ impl World {
         let bytes = n.checked_mul(reducer.elem).filter(|&bytes| bytes <= isize::MAX as usize);
         let checked = bytes
             .ok_or(overflow)
-            .and_then(|bytes| self.own_buffers(dest, bytes, source, bytes).map(|()| bytes));
+            .and_then(|bytes| self.own_buffers(dest, bytes, source, bytes, true).map(|()| bytes));
         let bytes = match checked {
             Ok(bytes) => bytes,
             Err(error) => return self.refuse(team, call, error),

@@ -91,8 +91,7 @@ pub unsafe extern "C" fn dushmem_emu_device_properties(properties: *mut Properti
 /// Waits for all streams of the calling thread's device.
 #[unsafe(no_mangle)]
 pub extern "C" fn dushmem_emu_device_synchronize() -> c_int {
-    stream::synchronize_device(device::current());
-    0
+    note(stream::synchronize_device(device::current()))
 }
 
 /// Total and free bytes of memory.

@@ -193,3 +193,17 @@ pub fn wrap_around(pe: &Pe) {
     pe.meet();
     pe.release(cell);
 }
+
+/// Many updates before one quiet: their cost does not grow with their number.
+pub fn many_pending(pe: &Pe) {
+    const EACH: u64 = 60_000;
+    let count = pe.alloc::<u64>(1);
+    let began = std::time::Instant::now();
+    for i in 0..EACH {
+        pe.post(pe.ctx(), count.at(0), AmoOp::Add, 1, (pe.me + i as usize) % pe.n).unwrap();
+    }
+    pe.meet();
+    assert_eq!(count.read(0), EACH);
+    assert!(began.elapsed().as_secs() < 10, "{:?}", began.elapsed());
+    pe.release(count);
+}

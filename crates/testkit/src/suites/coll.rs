@@ -1,5 +1,6 @@
 //! Barrier, sync, broadcast, fcollect, alltoall (OpenSHMEM section 9.10).
 use super::pe::{Pe, Random, bytes};
+use dushmem_core::coll::reduce::{ReduceNum, ReduceOp};
 use dushmem_core::coll::slot::PAYLOAD;
 use dushmem_core::error::{Error, Result};
 use dushmem_core::team::{Team, handles};
@@ -296,6 +297,34 @@ pub fn bad_arguments_of_one_member(pe: &Pe) {
     let block = if bad { array.at(1) } else { array.at(0) };
     let error = pe.realloc(block, 100).unwrap_err();
     assert!(error.to_string().contains(if bad { "inside a block" } else { "PEs disagree" }), "{error}");
+    pe.meet();
+    pe.release(array);
+}
+
+/// Buffers that overlap: what one member writes another may still have to read.
+pub fn overlapping_buffers(pe: &Pe) {
+    let team = pe.team(handles::WORLD).unwrap();
+    let len = 20_000;
+    let room = len * (pe.n + 1) + 1;
+    let array = pe.alloc::<u8>(room);
+    let from = |at: usize| array.slice(at, room - at);
+    let refused = |result: Result<()>| {
+        let text = result.unwrap_err().to_string();
+        assert!(text.starts_with("source = 0x") && text.contains("overlaps dest"), "{text}");
+    };
+    for size in [1, 100, len] {
+        refused(pe.gather(&team, array, array, size));
+        refused(pe.gather(&team, from(1), from(size * pe.n), size));
+        pe.gather(&team, from(size), array, size).unwrap();
+        pe.sync_all().unwrap();
+        for (dest, source) in [(0, size - 1), (size - 1, 0)].into_iter().filter(|_| size > 1) {
+            refused(pe.bcast(&team, from(dest), from(source), size, 0));
+            refused(pe.exchange(&team, from(dest), from(source), size));
+            refused(pe.reduce(&team, from(dest), from(source), size, &u8::reducer(ReduceOp::Sum).unwrap()));
+        }
+        pe.bcast(&team, from(size), array, size, 0).unwrap();
+        pe.sync_all().unwrap();
+    }
     pe.meet();
     pe.release(array);
 }

@@ -6,7 +6,7 @@ use libtest_mimic::Trial;
 
 /// All families.
 pub const FAMILIES: [&str; 3] = ["SHMEM", "NVSHMEM", "DUSHMEM"];
-const PROGRAMS: [&str; 7] = ["rma", "amo", "signal", "wait", "coll", "team", "reinit"];
+const PROGRAMS: [&str; 8] = ["rma", "amo", "signal", "wait", "coll", "team", "reinit", "forked"];
 /// Seeds of the loopback transport.
 const SEEDS: [&str; 2] = ["1", "20261129"];
 
