@@ -170,25 +170,28 @@ static void copies(void) {
 typedef struct {
   uint32_t arrived;
   char other_line[60];
-  uint32_t released;
+  uint32_t released, sleepers;
 } counter;
 
 static counter *meet;
+static int a_cpu_each;
 
 static void raw_barrier(uint32_t members) {
   uint32_t epoch = __atomic_load_n(&meet->released, __ATOMIC_ACQUIRE);
   if (__atomic_add_fetch(&meet->arrived, 1, __ATOMIC_ACQ_REL) == members) {
     __atomic_store_n(&meet->arrived, 0, __ATOMIC_RELAXED);
-    __atomic_store_n(&meet->released, epoch + 1, __ATOMIC_RELEASE);
-    syscall(SYS_futex, &meet->released, FUTEX_WAKE, 1 << 30, NULL, NULL, 0);
+    __atomic_store_n(&meet->released, epoch + 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&meet->sleepers, __ATOMIC_SEQ_CST))
+      syscall(SYS_futex, &meet->released, FUTEX_WAKE, 1 << 30, NULL, NULL, 0);
     return;
   }
-  /* Alone on the CPUs a short spin is the raw optimum, otherwise sleeping at once. */
-  long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-  for (long i = 0; i < (members <= cpus ? 20000 : 0); i++)
+  /* With a CPU for each, spinning is the raw optimum; otherwise it is sleeping at once. */
+  while (a_cpu_each)
     if (__atomic_load_n(&meet->released, __ATOMIC_ACQUIRE) != epoch) return;
-  while (__atomic_load_n(&meet->released, __ATOMIC_ACQUIRE) == epoch)
+  __atomic_fetch_add(&meet->sleepers, 1, __ATOMIC_SEQ_CST);
+  while (__atomic_load_n(&meet->released, __ATOMIC_SEQ_CST) == epoch)
     syscall(SYS_futex, &meet->released, FUTEX_WAIT, epoch, NULL, NULL, 0);
+  __atomic_fetch_sub(&meet->sleepers, 1, __ATOMIC_SEQ_CST);
 }
 
 static void barriers(void) {
@@ -196,6 +199,7 @@ static void barriers(void) {
   counter *mine = shmem_calloc(1, sizeof *mine);
   meet = shmem_ptr(mine, 0);
   uint32_t members = (uint32_t)shmem_n_pes();
+  a_cpu_each = members <= sysconf(_SC_NPROCESSORS_ONLN);
   double a[TURNS], b[TURNS];
   for (int turn = 0; turn < TURNS; turn++) {
     shmem_barrier_all();

@@ -65,7 +65,17 @@ impl<'a> Source<'a> {
         let mut edits = Vec::new();
         launch::edits(self, &mut edits)?;
         shared::edits(self, &mut edits)?;
-        Ok(edits)
+        edits.sort_by_key(|edit| edit.range.start);
+        // Text that is no C++ can open two launches for one `>>>(`.
+        let clash = edits.windows(2).find(|pair| pair[0].range.end > pair[1].range.start);
+        let twice = edits.windows(2).find(|pair| !pair[0].range.is_empty() && pair[0].range == pair[1].range);
+        match clash.or(twice) {
+            Some(pair) => {
+                let message = "two `<<<` share one `>>>(`: not a launch that can be compiled";
+                Err(self.failure_at(pair[1].range.start, message))
+            }
+            None => Ok(edits),
+        }
     }
 
     /// The include lines, those of parts that `#if 0` leaves out aside.
@@ -214,12 +224,17 @@ impl<'a> Source<'a> {
 
     /// A failure at a token.
     pub fn failure(&self, index: usize, message: &'static str) -> Failure {
-        let before = &self.text[..self.tokens[index].start];
+        self.failure_at(self.tokens[index].start, message)
+    }
+
+    /// A failure at a byte.
+    fn failure_at(&self, at: usize, message: &'static str) -> Failure {
+        let before = &self.text[..at];
         Failure { line: 1 + before.iter().filter(|&&byte| byte == b'\n').count(), message }
     }
 }
 
-/// The text with its edits carried out.
+/// The text with its edits carried out, none of which overlap.
 pub fn apply(text: &[u8], mut edits: Vec<Edit>) -> Vec<u8> {
     edits.sort_by_key(|edit| edit.range.start);
     let mut out = Vec::with_capacity(text.len() + edits.iter().map(|edit| edit.text.len()).sum::<usize>());

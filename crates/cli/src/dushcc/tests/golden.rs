@@ -245,6 +245,7 @@ fn failures_name_their_line() {
         assert_eq!(failure(text), Failure { line, message: open }, "{text}");
     }
     assert_eq!(failure("\nk<<<>>>(x);").line, 2);
+    assert_eq!(failure("\na << < k<<<1,\n2>>>(x)").line, 3);
     assert_eq!(failure("void f() {\nextern __shared__ int a[], b[]; }").line, 2);
     assert_eq!(failure("#define X k<<<1, 2\n>>>(x)").line, 1);
 }
