@@ -8,6 +8,7 @@
 /* DUSHMEM: all that the library can do, under one prefix. */
 
 #include <dushmem/impl/host_common.h>
+#include <dushmem/impl/half.h>
 
 /* A team of PEs. */
 typedef int32_t dushmem_team_t;
@@ -34,6 +35,10 @@ typedef struct {
 #define DUSHMEM_TEAM_CONFIG_INITIALIZER \
     {(2 << 16) + (int)sizeof(dushmem_team_config_t), 0, DUSHMEM_TEAM_UNIQUID_INITIALIZER, {0}}
 
+/* 16-bit floating-point numbers: those of CUDA's headers, where the program includes them before. */
+typedef dushmem_impl_half dushmem_half_t;
+typedef dushmem_impl_bfloat16 dushmem_bfloat16_t;
+
 #define DUSHMEM_CMP_EQ 0 /* comparison, section 9.11 */
 #define DUSHMEM_CMP_NE 1 /* comparison, section 9.11 */
 #define DUSHMEM_CMP_GT 2 /* comparison, section 9.11 */
@@ -54,6 +59,8 @@ typedef struct {
 #define DUSHMEM_CTX_SERIALIZED 1L /* context option, section 9.5 */
 #define DUSHMEM_CTX_PRIVATE 2L /* context option, section 9.5 */
 #define DUSHMEM_CTX_NOSTORE 4L /* context option, section 9.5 */
+#define DUSHMEM_CTX_SESSION_TOTAL_OPS 1L /* session option, section 9.9 */
+#define DUSHMEM_CTX_SESSION_BATCH 2L /* session option, section 9.9 */
 #define DUSHMEM_TEAM_NUM_CONTEXTS 1L /* mask of a team configuration, section 9.4 */
 #define DUSHMEM_TEAM_CONFIG_MASK_NUM_CONTEXTS 1L /* mask of a team configuration */
 #define DUSHMEM_TEAM_CONFIG_MASK_UNIQUEID 2L /* mask of a team configuration */
@@ -66,6 +73,7 @@ typedef struct {
 #define DUSHMEM_VENDOR_MAJOR_VERSION 0 /* release of dushmem */
 #define DUSHMEM_VENDOR_MINOR_VERSION 1 /* release of dushmem */
 #define DUSHMEM_VENDOR_PATCH_VERSION 0 /* release of dushmem */
+#define DUSHMEM_VENDOR_VERSION (DUSHMEM_VENDOR_MAJOR_VERSION * 10000 + DUSHMEM_VENDOR_MINOR_VERSION * 100 + DUSHMEM_VENDOR_PATCH_VERSION) /* release of dushmem in one number */
 #define DUSHMEM_PE_INVALID (-1) /* no PE */
 #define DUSHMEM_STATUS_NOT_INITIALIZED 0 /* what init_status returns */
 #define DUSHMEM_STATUS_IS_BOOTSTRAPPED 1 /* what init_status returns */
@@ -234,6 +242,8 @@ void dushmem_uint64_put(uint64_t *dest, const uint64_t *source, size_t nelems, i
 void dushmem_size_put(size_t *dest, const size_t *source, size_t nelems, int pe);
 void dushmem_ptrdiff_put(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe);
 void dushmem_longdouble_put(long double *dest, const long double *source, size_t nelems, int pe);
+void dushmem_half_put(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int pe);
+void dushmem_bfloat16_put(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int pe);
 void dushmem_ctx_float_put(dushmem_ctx_t ctx, float *dest, const float *source, size_t nelems, int pe);
 void dushmem_ctx_double_put(dushmem_ctx_t ctx, double *dest, const double *source, size_t nelems, int pe);
 void dushmem_ctx_char_put(dushmem_ctx_t ctx, char *dest, const char *source, size_t nelems, int pe);
@@ -258,6 +268,8 @@ void dushmem_ctx_uint64_put(dushmem_ctx_t ctx, uint64_t *dest, const uint64_t *s
 void dushmem_ctx_size_put(dushmem_ctx_t ctx, size_t *dest, const size_t *source, size_t nelems, int pe);
 void dushmem_ctx_ptrdiff_put(dushmem_ctx_t ctx, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe);
 void dushmem_ctx_longdouble_put(dushmem_ctx_t ctx, long double *dest, const long double *source, size_t nelems, int pe);
+void dushmem_ctx_half_put(dushmem_ctx_t ctx, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int pe);
+void dushmem_ctx_bfloat16_put(dushmem_ctx_t ctx, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int pe);
 
 /* As put, elements of N bits. */
 void dushmem_put8(void *dest, const void *source, size_t nelems, int pe);
@@ -300,6 +312,8 @@ void dushmem_uint64_p(uint64_t *dest, uint64_t value, int pe);
 void dushmem_size_p(size_t *dest, size_t value, int pe);
 void dushmem_ptrdiff_p(ptrdiff_t *dest, ptrdiff_t value, int pe);
 void dushmem_longdouble_p(long double *dest, long double value, int pe);
+void dushmem_half_p(dushmem_impl_half *dest, dushmem_impl_half value, int pe);
+void dushmem_bfloat16_p(dushmem_impl_bfloat16 *dest, dushmem_impl_bfloat16 value, int pe);
 void dushmem_ctx_float_p(dushmem_ctx_t ctx, float *dest, float value, int pe);
 void dushmem_ctx_double_p(dushmem_ctx_t ctx, double *dest, double value, int pe);
 void dushmem_ctx_char_p(dushmem_ctx_t ctx, char *dest, char value, int pe);
@@ -324,6 +338,8 @@ void dushmem_ctx_uint64_p(dushmem_ctx_t ctx, uint64_t *dest, uint64_t value, int
 void dushmem_ctx_size_p(dushmem_ctx_t ctx, size_t *dest, size_t value, int pe);
 void dushmem_ctx_ptrdiff_p(dushmem_ctx_t ctx, ptrdiff_t *dest, ptrdiff_t value, int pe);
 void dushmem_ctx_longdouble_p(dushmem_ctx_t ctx, long double *dest, long double value, int pe);
+void dushmem_ctx_half_p(dushmem_ctx_t ctx, dushmem_impl_half *dest, dushmem_impl_half value, int pe);
+void dushmem_ctx_bfloat16_p(dushmem_ctx_t ctx, dushmem_impl_bfloat16 *dest, dushmem_impl_bfloat16 value, int pe);
 
 /* Strided put: dst and sst are the strides of dest and source in elements, at least 1. */
 void dushmem_float_iput(float *dest, const float *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
@@ -350,6 +366,8 @@ void dushmem_uint64_iput(uint64_t *dest, const uint64_t *source, ptrdiff_t dst, 
 void dushmem_size_iput(size_t *dest, const size_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_ptrdiff_iput(ptrdiff_t *dest, const ptrdiff_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_longdouble_iput(long double *dest, const long double *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+void dushmem_half_iput(dushmem_impl_half *dest, const dushmem_impl_half *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+void dushmem_bfloat16_iput(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_ctx_float_iput(dushmem_ctx_t ctx, float *dest, const float *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_ctx_double_iput(dushmem_ctx_t ctx, double *dest, const double *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_ctx_char_iput(dushmem_ctx_t ctx, char *dest, const char *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
@@ -374,6 +392,8 @@ void dushmem_ctx_uint64_iput(dushmem_ctx_t ctx, uint64_t *dest, const uint64_t *
 void dushmem_ctx_size_iput(dushmem_ctx_t ctx, size_t *dest, const size_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_ctx_ptrdiff_iput(dushmem_ctx_t ctx, ptrdiff_t *dest, const ptrdiff_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_ctx_longdouble_iput(dushmem_ctx_t ctx, long double *dest, const long double *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+void dushmem_ctx_half_iput(dushmem_ctx_t ctx, dushmem_impl_half *dest, const dushmem_impl_half *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+void dushmem_ctx_bfloat16_iput(dushmem_ctx_t ctx, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 
 /* Strided put, elements of N bits. */
 void dushmem_iput8(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
@@ -412,6 +432,8 @@ void dushmem_uint64_get(uint64_t *dest, const uint64_t *source, size_t nelems, i
 void dushmem_size_get(size_t *dest, const size_t *source, size_t nelems, int pe);
 void dushmem_ptrdiff_get(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe);
 void dushmem_longdouble_get(long double *dest, const long double *source, size_t nelems, int pe);
+void dushmem_half_get(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int pe);
+void dushmem_bfloat16_get(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int pe);
 void dushmem_ctx_float_get(dushmem_ctx_t ctx, float *dest, const float *source, size_t nelems, int pe);
 void dushmem_ctx_double_get(dushmem_ctx_t ctx, double *dest, const double *source, size_t nelems, int pe);
 void dushmem_ctx_char_get(dushmem_ctx_t ctx, char *dest, const char *source, size_t nelems, int pe);
@@ -436,6 +458,8 @@ void dushmem_ctx_uint64_get(dushmem_ctx_t ctx, uint64_t *dest, const uint64_t *s
 void dushmem_ctx_size_get(dushmem_ctx_t ctx, size_t *dest, const size_t *source, size_t nelems, int pe);
 void dushmem_ctx_ptrdiff_get(dushmem_ctx_t ctx, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe);
 void dushmem_ctx_longdouble_get(dushmem_ctx_t ctx, long double *dest, const long double *source, size_t nelems, int pe);
+void dushmem_ctx_half_get(dushmem_ctx_t ctx, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int pe);
+void dushmem_ctx_bfloat16_get(dushmem_ctx_t ctx, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int pe);
 
 /* As get, elements of N bits. */
 void dushmem_get8(void *dest, const void *source, size_t nelems, int pe);
@@ -478,6 +502,8 @@ uint64_t dushmem_uint64_g(const uint64_t *source, int pe);
 size_t dushmem_size_g(const size_t *source, int pe);
 ptrdiff_t dushmem_ptrdiff_g(const ptrdiff_t *source, int pe);
 long double dushmem_longdouble_g(const long double *source, int pe);
+dushmem_impl_half dushmem_half_g(const dushmem_impl_half *source, int pe);
+dushmem_impl_bfloat16 dushmem_bfloat16_g(const dushmem_impl_bfloat16 *source, int pe);
 float dushmem_ctx_float_g(dushmem_ctx_t ctx, const float *source, int pe);
 double dushmem_ctx_double_g(dushmem_ctx_t ctx, const double *source, int pe);
 char dushmem_ctx_char_g(dushmem_ctx_t ctx, const char *source, int pe);
@@ -502,6 +528,8 @@ uint64_t dushmem_ctx_uint64_g(dushmem_ctx_t ctx, const uint64_t *source, int pe)
 size_t dushmem_ctx_size_g(dushmem_ctx_t ctx, const size_t *source, int pe);
 ptrdiff_t dushmem_ctx_ptrdiff_g(dushmem_ctx_t ctx, const ptrdiff_t *source, int pe);
 long double dushmem_ctx_longdouble_g(dushmem_ctx_t ctx, const long double *source, int pe);
+dushmem_impl_half dushmem_ctx_half_g(dushmem_ctx_t ctx, const dushmem_impl_half *source, int pe);
+dushmem_impl_bfloat16 dushmem_ctx_bfloat16_g(dushmem_ctx_t ctx, const dushmem_impl_bfloat16 *source, int pe);
 
 /* Strided get: dst and sst are the strides of dest and source in elements, at least 1. */
 void dushmem_float_iget(float *dest, const float *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
@@ -528,6 +556,8 @@ void dushmem_uint64_iget(uint64_t *dest, const uint64_t *source, ptrdiff_t dst, 
 void dushmem_size_iget(size_t *dest, const size_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_ptrdiff_iget(ptrdiff_t *dest, const ptrdiff_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_longdouble_iget(long double *dest, const long double *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+void dushmem_half_iget(dushmem_impl_half *dest, const dushmem_impl_half *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+void dushmem_bfloat16_iget(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_ctx_float_iget(dushmem_ctx_t ctx, float *dest, const float *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_ctx_double_iget(dushmem_ctx_t ctx, double *dest, const double *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_ctx_char_iget(dushmem_ctx_t ctx, char *dest, const char *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
@@ -552,6 +582,8 @@ void dushmem_ctx_uint64_iget(dushmem_ctx_t ctx, uint64_t *dest, const uint64_t *
 void dushmem_ctx_size_iget(dushmem_ctx_t ctx, size_t *dest, const size_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_ctx_ptrdiff_iget(dushmem_ctx_t ctx, ptrdiff_t *dest, const ptrdiff_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_ctx_longdouble_iget(dushmem_ctx_t ctx, long double *dest, const long double *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+void dushmem_ctx_half_iget(dushmem_ctx_t ctx, dushmem_impl_half *dest, const dushmem_impl_half *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+void dushmem_ctx_bfloat16_iget(dushmem_ctx_t ctx, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 
 /* Strided get, elements of N bits. */
 void dushmem_iget8(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
@@ -590,6 +622,8 @@ void dushmem_uint64_put_nbi(uint64_t *dest, const uint64_t *source, size_t nelem
 void dushmem_size_put_nbi(size_t *dest, const size_t *source, size_t nelems, int pe);
 void dushmem_ptrdiff_put_nbi(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe);
 void dushmem_longdouble_put_nbi(long double *dest, const long double *source, size_t nelems, int pe);
+void dushmem_half_put_nbi(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int pe);
+void dushmem_bfloat16_put_nbi(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int pe);
 void dushmem_ctx_float_put_nbi(dushmem_ctx_t ctx, float *dest, const float *source, size_t nelems, int pe);
 void dushmem_ctx_double_put_nbi(dushmem_ctx_t ctx, double *dest, const double *source, size_t nelems, int pe);
 void dushmem_ctx_char_put_nbi(dushmem_ctx_t ctx, char *dest, const char *source, size_t nelems, int pe);
@@ -614,6 +648,8 @@ void dushmem_ctx_uint64_put_nbi(dushmem_ctx_t ctx, uint64_t *dest, const uint64_
 void dushmem_ctx_size_put_nbi(dushmem_ctx_t ctx, size_t *dest, const size_t *source, size_t nelems, int pe);
 void dushmem_ctx_ptrdiff_put_nbi(dushmem_ctx_t ctx, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe);
 void dushmem_ctx_longdouble_put_nbi(dushmem_ctx_t ctx, long double *dest, const long double *source, size_t nelems, int pe);
+void dushmem_ctx_half_put_nbi(dushmem_ctx_t ctx, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int pe);
+void dushmem_ctx_bfloat16_put_nbi(dushmem_ctx_t ctx, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int pe);
 
 /* As put, elements of N bits; source is in use until quiet. */
 void dushmem_put8_nbi(void *dest, const void *source, size_t nelems, int pe);
@@ -656,6 +692,8 @@ void dushmem_uint64_get_nbi(uint64_t *dest, const uint64_t *source, size_t nelem
 void dushmem_size_get_nbi(size_t *dest, const size_t *source, size_t nelems, int pe);
 void dushmem_ptrdiff_get_nbi(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe);
 void dushmem_longdouble_get_nbi(long double *dest, const long double *source, size_t nelems, int pe);
+void dushmem_half_get_nbi(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int pe);
+void dushmem_bfloat16_get_nbi(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int pe);
 void dushmem_ctx_float_get_nbi(dushmem_ctx_t ctx, float *dest, const float *source, size_t nelems, int pe);
 void dushmem_ctx_double_get_nbi(dushmem_ctx_t ctx, double *dest, const double *source, size_t nelems, int pe);
 void dushmem_ctx_char_get_nbi(dushmem_ctx_t ctx, char *dest, const char *source, size_t nelems, int pe);
@@ -680,6 +718,8 @@ void dushmem_ctx_uint64_get_nbi(dushmem_ctx_t ctx, uint64_t *dest, const uint64_
 void dushmem_ctx_size_get_nbi(dushmem_ctx_t ctx, size_t *dest, const size_t *source, size_t nelems, int pe);
 void dushmem_ctx_ptrdiff_get_nbi(dushmem_ctx_t ctx, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe);
 void dushmem_ctx_longdouble_get_nbi(dushmem_ctx_t ctx, long double *dest, const long double *source, size_t nelems, int pe);
+void dushmem_ctx_half_get_nbi(dushmem_ctx_t ctx, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int pe);
+void dushmem_ctx_bfloat16_get_nbi(dushmem_ctx_t ctx, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int pe);
 
 /* As get, elements of N bits; dest is valid after quiet. */
 void dushmem_get8_nbi(void *dest, const void *source, size_t nelems, int pe);
@@ -1290,6 +1330,8 @@ void dushmem_uint64_put_signal(uint64_t *dest, const uint64_t *source, size_t ne
 void dushmem_size_put_signal(size_t *dest, const size_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_ptrdiff_put_signal(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_longdouble_put_signal(long double *dest, const long double *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
+void dushmem_half_put_signal(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
+void dushmem_bfloat16_put_signal(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_ctx_float_put_signal(dushmem_ctx_t ctx, float *dest, const float *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_ctx_double_put_signal(dushmem_ctx_t ctx, double *dest, const double *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_ctx_char_put_signal(dushmem_ctx_t ctx, char *dest, const char *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
@@ -1314,6 +1356,8 @@ void dushmem_ctx_uint64_put_signal(dushmem_ctx_t ctx, uint64_t *dest, const uint
 void dushmem_ctx_size_put_signal(dushmem_ctx_t ctx, size_t *dest, const size_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_ctx_ptrdiff_put_signal(dushmem_ctx_t ctx, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_ctx_longdouble_put_signal(dushmem_ctx_t ctx, long double *dest, const long double *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
+void dushmem_ctx_half_put_signal(dushmem_ctx_t ctx, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
+void dushmem_ctx_bfloat16_put_signal(dushmem_ctx_t ctx, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 
 /* As put_signal, elements of N bits. */
 void dushmem_put8_signal(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
@@ -1356,6 +1400,8 @@ void dushmem_uint64_put_signal_nbi(uint64_t *dest, const uint64_t *source, size_
 void dushmem_size_put_signal_nbi(size_t *dest, const size_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_ptrdiff_put_signal_nbi(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_longdouble_put_signal_nbi(long double *dest, const long double *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
+void dushmem_half_put_signal_nbi(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
+void dushmem_bfloat16_put_signal_nbi(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_ctx_float_put_signal_nbi(dushmem_ctx_t ctx, float *dest, const float *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_ctx_double_put_signal_nbi(dushmem_ctx_t ctx, double *dest, const double *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_ctx_char_put_signal_nbi(dushmem_ctx_t ctx, char *dest, const char *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
@@ -1380,6 +1426,8 @@ void dushmem_ctx_uint64_put_signal_nbi(dushmem_ctx_t ctx, uint64_t *dest, const 
 void dushmem_ctx_size_put_signal_nbi(dushmem_ctx_t ctx, size_t *dest, const size_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_ctx_ptrdiff_put_signal_nbi(dushmem_ctx_t ctx, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_ctx_longdouble_put_signal_nbi(dushmem_ctx_t ctx, long double *dest, const long double *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
+void dushmem_ctx_half_put_signal_nbi(dushmem_ctx_t ctx, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
+void dushmem_ctx_bfloat16_put_signal_nbi(dushmem_ctx_t ctx, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 
 /* As put_signal, elements of N bits; source is in use until quiet. */
 void dushmem_put8_signal_nbi(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
@@ -1452,6 +1500,8 @@ int dushmem_uint64_alltoall(dushmem_team_t team, uint64_t *dest, const uint64_t 
 int dushmem_size_alltoall(dushmem_team_t team, size_t *dest, const size_t *source, size_t nelems);
 int dushmem_ptrdiff_alltoall(dushmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems);
 int dushmem_longdouble_alltoall(dushmem_team_t team, long double *dest, const long double *source, size_t nelems);
+int dushmem_half_alltoall(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems);
+int dushmem_bfloat16_alltoall(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems);
 
 /* As alltoall, nelems bytes a pair of PEs. */
 int dushmem_alltoallmem(dushmem_team_t team, void *dest, const void *source, size_t nelems);
@@ -1481,6 +1531,8 @@ int dushmem_uint64_broadcast(dushmem_team_t team, uint64_t *dest, const uint64_t
 int dushmem_size_broadcast(dushmem_team_t team, size_t *dest, const size_t *source, size_t nelems, int PE_root);
 int dushmem_ptrdiff_broadcast(dushmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int PE_root);
 int dushmem_longdouble_broadcast(dushmem_team_t team, long double *dest, const long double *source, size_t nelems, int PE_root);
+int dushmem_half_broadcast(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int PE_root);
+int dushmem_bfloat16_broadcast(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int PE_root);
 
 /* As broadcast, nelems bytes. */
 int dushmem_broadcastmem(dushmem_team_t team, void *dest, const void *source, size_t nelems, int PE_root);
@@ -1510,6 +1562,8 @@ int dushmem_uint64_fcollect(dushmem_team_t team, uint64_t *dest, const uint64_t 
 int dushmem_size_fcollect(dushmem_team_t team, size_t *dest, const size_t *source, size_t nelems);
 int dushmem_ptrdiff_fcollect(dushmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems);
 int dushmem_longdouble_fcollect(dushmem_team_t team, long double *dest, const long double *source, size_t nelems);
+int dushmem_half_fcollect(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems);
+int dushmem_bfloat16_fcollect(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems);
 
 /* As fcollect, nelems bytes of each PE. */
 int dushmem_fcollectmem(dushmem_team_t team, void *dest, const void *source, size_t nelems);
@@ -1599,6 +1653,8 @@ int dushmem_uint64_max_reduce(dushmem_team_t team, uint64_t *dest, const uint64_
 int dushmem_size_max_reduce(dushmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
 int dushmem_ptrdiff_max_reduce(dushmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nreduce);
 int dushmem_longdouble_max_reduce(dushmem_team_t team, long double *dest, const long double *source, size_t nreduce);
+int dushmem_half_max_reduce(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce);
+int dushmem_bfloat16_max_reduce(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce);
 
 /* Minimum over the team, element by element, stored on every PE. */
 int dushmem_float_min_reduce(dushmem_team_t team, float *dest, const float *source, size_t nreduce);
@@ -1625,6 +1681,8 @@ int dushmem_uint64_min_reduce(dushmem_team_t team, uint64_t *dest, const uint64_
 int dushmem_size_min_reduce(dushmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
 int dushmem_ptrdiff_min_reduce(dushmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nreduce);
 int dushmem_longdouble_min_reduce(dushmem_team_t team, long double *dest, const long double *source, size_t nreduce);
+int dushmem_half_min_reduce(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce);
+int dushmem_bfloat16_min_reduce(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce);
 
 /* Sum over the team, element by element, stored on every PE. */
 int dushmem_float_sum_reduce(dushmem_team_t team, float *dest, const float *source, size_t nreduce);
@@ -1653,6 +1711,8 @@ int dushmem_ptrdiff_sum_reduce(dushmem_team_t team, ptrdiff_t *dest, const ptrdi
 int dushmem_longdouble_sum_reduce(dushmem_team_t team, long double *dest, const long double *source, size_t nreduce);
 int dushmem_complexd_sum_reduce(dushmem_team_t team, dushmem_impl_complexd *dest, const dushmem_impl_complexd *source, size_t nreduce);
 int dushmem_complexf_sum_reduce(dushmem_team_t team, dushmem_impl_complexf *dest, const dushmem_impl_complexf *source, size_t nreduce);
+int dushmem_half_sum_reduce(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce);
+int dushmem_bfloat16_sum_reduce(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce);
 
 /* Product over the team, element by element, stored on every PE. */
 int dushmem_float_prod_reduce(dushmem_team_t team, float *dest, const float *source, size_t nreduce);
@@ -1681,6 +1741,8 @@ int dushmem_ptrdiff_prod_reduce(dushmem_team_t team, ptrdiff_t *dest, const ptrd
 int dushmem_longdouble_prod_reduce(dushmem_team_t team, long double *dest, const long double *source, size_t nreduce);
 int dushmem_complexd_prod_reduce(dushmem_team_t team, dushmem_impl_complexd *dest, const dushmem_impl_complexd *source, size_t nreduce);
 int dushmem_complexf_prod_reduce(dushmem_team_t team, dushmem_impl_complexf *dest, const dushmem_impl_complexf *source, size_t nreduce);
+int dushmem_half_prod_reduce(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce);
+int dushmem_bfloat16_prod_reduce(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce);
 
 /* Waits for the team's PEs; completes the default context first. */
 int dushmem_barrier(dushmem_team_t team);
@@ -1948,6 +2010,11 @@ void dushmem_set_lock(long *lock);
 
 /* Takes the lock if it is free: 0 if taken, 1 if not. */
 int dushmem_test_lock(long *lock);
+
+/* ---- Profiling (OpenSHMEM 1.6, section 10) ---- */
+
+/* What a tool in front of the library does at level; without a tool nothing. */
+void dushmem_pcontrol(int level, ...);
 
 #if !defined(DUSHMEM_NO_INLINE) && !defined(DUSHMEM_IMPL_DEVICE_COMPILER)
 DUSHMEM_IMPL_INLINE_FAMILY(dushmem)

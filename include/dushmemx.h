@@ -57,6 +57,17 @@ struct CUlib_st;
 
 #define DUSHMEMX_TEAM_NODE ((dushmem_team_t)2) /* PEs of this node */
 #define DUSHMEMX_TEAM_SAME_MYPE_NODE ((dushmem_team_t)3) /* PEs with the same number on their nodes */
+#define DUSHMEMX_INIT_THREAD_PES 1 /* flag of init_attr */
+#define DUSHMEMX_INIT_WITH_MPI_COMM 2 /* flag of init_attr */
+#define DUSHMEMX_INIT_WITH_SHMEM 4 /* flag of init_attr */
+#define DUSHMEMX_INIT_MAX 0x80000000u /* no flag of init_attr is larger */
+#define DUSHMEMX_INIT_WITH_UNIQUEID 8 /* flag of init_attr */
+#define DUSHMEMX_PE_ANY 0x8000 /* device queue pairs */
+#define DUSHMEMX_PE_ALL 0x8000 /* device queue pairs */
+#define DUSHMEMX_QP_HOST 0 /* device queue pairs */
+#define DUSHMEMX_QP_DEFAULT 1 /* device queue pairs */
+#define DUSHMEMX_QP_ANY 0x7fffffff /* device queue pairs */
+#define DUSHMEMX_QP_ALL 0x7fffffff /* device queue pairs */
 
 /* What functions with a status return. */
 enum {
@@ -125,6 +136,8 @@ void dushmemx_uint64_p_on_stream(uint64_t *dest, uint64_t value, int pe, void *s
 void dushmemx_size_p_on_stream(size_t *dest, size_t value, int pe, void *stream);
 void dushmemx_ptrdiff_p_on_stream(ptrdiff_t *dest, ptrdiff_t value, int pe, void *stream);
 void dushmemx_longdouble_p_on_stream(long double *dest, long double value, int pe, void *stream);
+void dushmemx_half_p_on_stream(dushmem_impl_half *dest, dushmem_impl_half value, int pe, void *stream);
+void dushmemx_bfloat16_p_on_stream(dushmem_impl_bfloat16 *dest, dushmem_impl_bfloat16 value, int pe, void *stream);
 
 /* Enqueues on the stream what put does. */
 void dushmemx_float_put_on_stream(float *dest, const float *source, size_t nelems, int pe, void *stream);
@@ -151,6 +164,8 @@ void dushmemx_uint64_put_on_stream(uint64_t *dest, const uint64_t *source, size_
 void dushmemx_size_put_on_stream(size_t *dest, const size_t *source, size_t nelems, int pe, void *stream);
 void dushmemx_ptrdiff_put_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe, void *stream);
 void dushmemx_longdouble_put_on_stream(long double *dest, const long double *source, size_t nelems, int pe, void *stream);
+void dushmemx_half_put_on_stream(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int pe, void *stream);
+void dushmemx_bfloat16_put_on_stream(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int pe, void *stream);
 
 /* Enqueues on the stream what put does. */
 void dushmemx_put8_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
@@ -187,6 +202,8 @@ void dushmemx_uint64_iput_on_stream(uint64_t *dest, const uint64_t *source, ptrd
 void dushmemx_size_iput_on_stream(size_t *dest, const size_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
 void dushmemx_ptrdiff_iput_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
 void dushmemx_longdouble_iput_on_stream(long double *dest, const long double *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void dushmemx_half_iput_on_stream(dushmem_impl_half *dest, const dushmem_impl_half *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void dushmemx_bfloat16_iput_on_stream(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
 
 /* Enqueues on the stream what iput does. */
 void dushmemx_iput8_on_stream(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
@@ -220,6 +237,8 @@ void dushmemx_uint64_put_nbi_on_stream(uint64_t *dest, const uint64_t *source, s
 void dushmemx_size_put_nbi_on_stream(size_t *dest, const size_t *source, size_t nelems, int pe, void *stream);
 void dushmemx_ptrdiff_put_nbi_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe, void *stream);
 void dushmemx_longdouble_put_nbi_on_stream(long double *dest, const long double *source, size_t nelems, int pe, void *stream);
+void dushmemx_half_put_nbi_on_stream(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int pe, void *stream);
+void dushmemx_bfloat16_put_nbi_on_stream(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int pe, void *stream);
 
 /* Enqueues on the stream what put_nbi does. */
 void dushmemx_put8_nbi_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
@@ -256,6 +275,8 @@ uint64_t dushmemx_uint64_g_on_stream(const uint64_t *source, int pe, void *strea
 size_t dushmemx_size_g_on_stream(const size_t *source, int pe, void *stream);
 ptrdiff_t dushmemx_ptrdiff_g_on_stream(const ptrdiff_t *source, int pe, void *stream);
 long double dushmemx_longdouble_g_on_stream(const long double *source, int pe, void *stream);
+dushmem_impl_half dushmemx_half_g_on_stream(const dushmem_impl_half *source, int pe, void *stream);
+dushmem_impl_bfloat16 dushmemx_bfloat16_g_on_stream(const dushmem_impl_bfloat16 *source, int pe, void *stream);
 
 /* Enqueues on the stream what get does. */
 void dushmemx_float_get_on_stream(float *dest, const float *source, size_t nelems, int pe, void *stream);
@@ -282,6 +303,8 @@ void dushmemx_uint64_get_on_stream(uint64_t *dest, const uint64_t *source, size_
 void dushmemx_size_get_on_stream(size_t *dest, const size_t *source, size_t nelems, int pe, void *stream);
 void dushmemx_ptrdiff_get_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe, void *stream);
 void dushmemx_longdouble_get_on_stream(long double *dest, const long double *source, size_t nelems, int pe, void *stream);
+void dushmemx_half_get_on_stream(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int pe, void *stream);
+void dushmemx_bfloat16_get_on_stream(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int pe, void *stream);
 
 /* Enqueues on the stream what iget does. */
 void dushmemx_float_iget_on_stream(float *dest, const float *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
@@ -308,6 +331,8 @@ void dushmemx_uint64_iget_on_stream(uint64_t *dest, const uint64_t *source, ptrd
 void dushmemx_size_iget_on_stream(size_t *dest, const size_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
 void dushmemx_ptrdiff_iget_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
 void dushmemx_longdouble_iget_on_stream(long double *dest, const long double *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void dushmemx_half_iget_on_stream(dushmem_impl_half *dest, const dushmem_impl_half *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void dushmemx_bfloat16_iget_on_stream(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
 
 /* Enqueues on the stream what get does. */
 void dushmemx_get8_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
@@ -351,6 +376,8 @@ void dushmemx_uint64_get_nbi_on_stream(uint64_t *dest, const uint64_t *source, s
 void dushmemx_size_get_nbi_on_stream(size_t *dest, const size_t *source, size_t nelems, int pe, void *stream);
 void dushmemx_ptrdiff_get_nbi_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe, void *stream);
 void dushmemx_longdouble_get_nbi_on_stream(long double *dest, const long double *source, size_t nelems, int pe, void *stream);
+void dushmemx_half_get_nbi_on_stream(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int pe, void *stream);
+void dushmemx_bfloat16_get_nbi_on_stream(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int pe, void *stream);
 
 /* Enqueues on the stream what get_nbi does. */
 void dushmemx_get8_nbi_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
@@ -387,6 +414,8 @@ void dushmemx_uint64_put_signal_on_stream(uint64_t *dest, const uint64_t *source
 void dushmemx_size_put_signal_on_stream(size_t *dest, const size_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 void dushmemx_ptrdiff_put_signal_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 void dushmemx_longdouble_put_signal_on_stream(long double *dest, const long double *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void dushmemx_half_put_signal_on_stream(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void dushmemx_bfloat16_put_signal_on_stream(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 
 /* Enqueues on the stream what put_signal does. */
 void dushmemx_put8_signal_on_stream(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
@@ -423,6 +452,8 @@ void dushmemx_uint64_put_signal_nbi_on_stream(uint64_t *dest, const uint64_t *so
 void dushmemx_size_put_signal_nbi_on_stream(size_t *dest, const size_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 void dushmemx_ptrdiff_put_signal_nbi_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 void dushmemx_longdouble_put_signal_nbi_on_stream(long double *dest, const long double *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void dushmemx_half_put_signal_nbi_on_stream(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void dushmemx_bfloat16_put_signal_nbi_on_stream(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 
 /* Enqueues on the stream what put_signal_nbi does. */
 void dushmemx_put8_signal_nbi_on_stream(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
@@ -496,6 +527,8 @@ int dushmemx_uint64_alltoall_on_stream(dushmem_team_t team, uint64_t *dest, cons
 int dushmemx_size_alltoall_on_stream(dushmem_team_t team, size_t *dest, const size_t *source, size_t nelems, void *stream);
 int dushmemx_ptrdiff_alltoall_on_stream(dushmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, void *stream);
 int dushmemx_longdouble_alltoall_on_stream(dushmem_team_t team, long double *dest, const long double *source, size_t nelems, void *stream);
+int dushmemx_half_alltoall_on_stream(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, void *stream);
+int dushmemx_bfloat16_alltoall_on_stream(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, void *stream);
 
 /* Enqueues on the stream what alltoallmem does. */
 int dushmemx_alltoallmem_on_stream(dushmem_team_t team, void *dest, const void *source, size_t nelems, void *stream);
@@ -525,6 +558,8 @@ int dushmemx_uint64_broadcast_on_stream(dushmem_team_t team, uint64_t *dest, con
 int dushmemx_size_broadcast_on_stream(dushmem_team_t team, size_t *dest, const size_t *source, size_t nelems, int PE_root, void *stream);
 int dushmemx_ptrdiff_broadcast_on_stream(dushmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int PE_root, void *stream);
 int dushmemx_longdouble_broadcast_on_stream(dushmem_team_t team, long double *dest, const long double *source, size_t nelems, int PE_root, void *stream);
+int dushmemx_half_broadcast_on_stream(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int PE_root, void *stream);
+int dushmemx_bfloat16_broadcast_on_stream(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int PE_root, void *stream);
 
 /* Enqueues on the stream what broadcastmem does. */
 int dushmemx_broadcastmem_on_stream(dushmem_team_t team, void *dest, const void *source, size_t nelems, int PE_root, void *stream);
@@ -554,6 +589,8 @@ int dushmemx_uint64_fcollect_on_stream(dushmem_team_t team, uint64_t *dest, cons
 int dushmemx_size_fcollect_on_stream(dushmem_team_t team, size_t *dest, const size_t *source, size_t nelems, void *stream);
 int dushmemx_ptrdiff_fcollect_on_stream(dushmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, void *stream);
 int dushmemx_longdouble_fcollect_on_stream(dushmem_team_t team, long double *dest, const long double *source, size_t nelems, void *stream);
+int dushmemx_half_fcollect_on_stream(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, void *stream);
+int dushmemx_bfloat16_fcollect_on_stream(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, void *stream);
 
 /* Enqueues on the stream what fcollectmem does. */
 int dushmemx_fcollectmem_on_stream(dushmem_team_t team, void *dest, const void *source, size_t nelems, void *stream);
@@ -643,6 +680,8 @@ int dushmemx_uint64_max_reduce_on_stream(dushmem_team_t team, uint64_t *dest, co
 int dushmemx_size_max_reduce_on_stream(dushmem_team_t team, size_t *dest, const size_t *source, size_t nreduce, void *stream);
 int dushmemx_ptrdiff_max_reduce_on_stream(dushmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nreduce, void *stream);
 int dushmemx_longdouble_max_reduce_on_stream(dushmem_team_t team, long double *dest, const long double *source, size_t nreduce, void *stream);
+int dushmemx_half_max_reduce_on_stream(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce, void *stream);
+int dushmemx_bfloat16_max_reduce_on_stream(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce, void *stream);
 
 /* Enqueues on the stream what min_reduce does. */
 int dushmemx_float_min_reduce_on_stream(dushmem_team_t team, float *dest, const float *source, size_t nreduce, void *stream);
@@ -669,6 +708,8 @@ int dushmemx_uint64_min_reduce_on_stream(dushmem_team_t team, uint64_t *dest, co
 int dushmemx_size_min_reduce_on_stream(dushmem_team_t team, size_t *dest, const size_t *source, size_t nreduce, void *stream);
 int dushmemx_ptrdiff_min_reduce_on_stream(dushmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nreduce, void *stream);
 int dushmemx_longdouble_min_reduce_on_stream(dushmem_team_t team, long double *dest, const long double *source, size_t nreduce, void *stream);
+int dushmemx_half_min_reduce_on_stream(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce, void *stream);
+int dushmemx_bfloat16_min_reduce_on_stream(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce, void *stream);
 
 /* Enqueues on the stream what sum_reduce does. */
 int dushmemx_float_sum_reduce_on_stream(dushmem_team_t team, float *dest, const float *source, size_t nreduce, void *stream);
@@ -697,6 +738,8 @@ int dushmemx_ptrdiff_sum_reduce_on_stream(dushmem_team_t team, ptrdiff_t *dest, 
 int dushmemx_longdouble_sum_reduce_on_stream(dushmem_team_t team, long double *dest, const long double *source, size_t nreduce, void *stream);
 int dushmemx_complexd_sum_reduce_on_stream(dushmem_team_t team, dushmem_impl_complexd *dest, const dushmem_impl_complexd *source, size_t nreduce, void *stream);
 int dushmemx_complexf_sum_reduce_on_stream(dushmem_team_t team, dushmem_impl_complexf *dest, const dushmem_impl_complexf *source, size_t nreduce, void *stream);
+int dushmemx_half_sum_reduce_on_stream(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce, void *stream);
+int dushmemx_bfloat16_sum_reduce_on_stream(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce, void *stream);
 
 /* Enqueues on the stream what prod_reduce does. */
 int dushmemx_float_prod_reduce_on_stream(dushmem_team_t team, float *dest, const float *source, size_t nreduce, void *stream);
@@ -725,6 +768,8 @@ int dushmemx_ptrdiff_prod_reduce_on_stream(dushmem_team_t team, ptrdiff_t *dest,
 int dushmemx_longdouble_prod_reduce_on_stream(dushmem_team_t team, long double *dest, const long double *source, size_t nreduce, void *stream);
 int dushmemx_complexd_prod_reduce_on_stream(dushmem_team_t team, dushmem_impl_complexd *dest, const dushmem_impl_complexd *source, size_t nreduce, void *stream);
 int dushmemx_complexf_prod_reduce_on_stream(dushmem_team_t team, dushmem_impl_complexf *dest, const dushmem_impl_complexf *source, size_t nreduce, void *stream);
+int dushmemx_half_prod_reduce_on_stream(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce, void *stream);
+int dushmemx_bfloat16_prod_reduce_on_stream(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce, void *stream);
 
 #ifdef __cplusplus
 }

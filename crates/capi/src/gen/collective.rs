@@ -35,6 +35,8 @@ export! {
     plain ["dushmem_size_alltoall" "nvshmem_size_alltoall" { "shmem_size_alltoall" "pshmem_size_alltoall" }] (team: i32, dest: *mut u64, source: *const u64, nelems: usize) -> i32 => coll::alltoall::<u64>;
     plain ["dushmem_ptrdiff_alltoall" "nvshmem_ptrdiff_alltoall" { "shmem_ptrdiff_alltoall" "pshmem_ptrdiff_alltoall" }] (team: i32, dest: *mut i64, source: *const i64, nelems: usize) -> i32 => coll::alltoall::<i64>;
     plain ["dushmem_longdouble_alltoall" { "shmem_longdouble_alltoall" "pshmem_longdouble_alltoall" }] (team: i32, dest: *mut LongDouble, source: *const LongDouble, nelems: usize) -> i32 => coll::alltoall::<LongDouble>;
+    plain ["dushmem_half_alltoall" "nvshmem_half_alltoall"] (team: i32, dest: *mut Half, source: *const Half, nelems: usize) -> i32 => coll::alltoall::<Half>;
+    plain ["dushmem_bfloat16_alltoall" "nvshmem_bfloat16_alltoall"] (team: i32, dest: *mut BFloat16, source: *const BFloat16, nelems: usize) -> i32 => coll::alltoall::<BFloat16>;
     // alltoallmem
     plain ["dushmem_alltoallmem" "nvshmem_alltoallmem" { "shmem_alltoallmem" "pshmem_alltoallmem" }] (team: i32, dest: *mut u8, source: *const u8, nelems: usize) -> i32 => coll::alltoall::<u8>;
     // <T>_broadcast
@@ -62,6 +64,8 @@ export! {
     plain ["dushmem_size_broadcast" "nvshmem_size_broadcast" { "shmem_size_broadcast" "pshmem_size_broadcast" }] (team: i32, dest: *mut u64, source: *const u64, nelems: usize, pe_root: i32) -> i32 => coll::broadcast::<u64>;
     plain ["dushmem_ptrdiff_broadcast" "nvshmem_ptrdiff_broadcast" { "shmem_ptrdiff_broadcast" "pshmem_ptrdiff_broadcast" }] (team: i32, dest: *mut i64, source: *const i64, nelems: usize, pe_root: i32) -> i32 => coll::broadcast::<i64>;
     plain ["dushmem_longdouble_broadcast" { "shmem_longdouble_broadcast" "pshmem_longdouble_broadcast" }] (team: i32, dest: *mut LongDouble, source: *const LongDouble, nelems: usize, pe_root: i32) -> i32 => coll::broadcast::<LongDouble>;
+    plain ["dushmem_half_broadcast" "nvshmem_half_broadcast"] (team: i32, dest: *mut Half, source: *const Half, nelems: usize, pe_root: i32) -> i32 => coll::broadcast::<Half>;
+    plain ["dushmem_bfloat16_broadcast" "nvshmem_bfloat16_broadcast"] (team: i32, dest: *mut BFloat16, source: *const BFloat16, nelems: usize, pe_root: i32) -> i32 => coll::broadcast::<BFloat16>;
     // broadcastmem
     plain ["dushmem_broadcastmem" "nvshmem_broadcastmem" { "shmem_broadcastmem" "pshmem_broadcastmem" }] (team: i32, dest: *mut u8, source: *const u8, nelems: usize, pe_root: i32) -> i32 => coll::broadcast::<u8>;
     // <T>_fcollect
@@ -89,6 +93,8 @@ export! {
     plain ["dushmem_size_fcollect" "nvshmem_size_fcollect" { "shmem_size_fcollect" "pshmem_size_fcollect" }] (team: i32, dest: *mut u64, source: *const u64, nelems: usize) -> i32 => coll::fcollect::<u64>;
     plain ["dushmem_ptrdiff_fcollect" "nvshmem_ptrdiff_fcollect" { "shmem_ptrdiff_fcollect" "pshmem_ptrdiff_fcollect" }] (team: i32, dest: *mut i64, source: *const i64, nelems: usize) -> i32 => coll::fcollect::<i64>;
     plain ["dushmem_longdouble_fcollect" { "shmem_longdouble_fcollect" "pshmem_longdouble_fcollect" }] (team: i32, dest: *mut LongDouble, source: *const LongDouble, nelems: usize) -> i32 => coll::fcollect::<LongDouble>;
+    plain ["dushmem_half_fcollect" "nvshmem_half_fcollect"] (team: i32, dest: *mut Half, source: *const Half, nelems: usize) -> i32 => coll::fcollect::<Half>;
+    plain ["dushmem_bfloat16_fcollect" "nvshmem_bfloat16_fcollect"] (team: i32, dest: *mut BFloat16, source: *const BFloat16, nelems: usize) -> i32 => coll::fcollect::<BFloat16>;
     // fcollectmem
     plain ["dushmem_fcollectmem" "nvshmem_fcollectmem" { "shmem_fcollectmem" "pshmem_fcollectmem" }] (team: i32, dest: *mut u8, source: *const u8, nelems: usize) -> i32 => coll::fcollect::<u8>;
     // <T>_and_reduce
@@ -173,6 +179,8 @@ export! {
     plain ["dushmem_size_max_reduce" "nvshmem_size_max_reduce" { "shmem_size_max_reduce" "pshmem_size_max_reduce" }] (team: i32, dest: *mut u64, source: *const u64, nreduce: usize) -> i32 => coll::max_reduce::<u64>;
     plain ["dushmem_ptrdiff_max_reduce" { "shmem_ptrdiff_max_reduce" "pshmem_ptrdiff_max_reduce" }] (team: i32, dest: *mut i64, source: *const i64, nreduce: usize) -> i32 => coll::max_reduce::<i64>;
     plain ["dushmem_longdouble_max_reduce" { "shmem_longdouble_max_reduce" "pshmem_longdouble_max_reduce" }] (team: i32, dest: *mut LongDouble, source: *const LongDouble, nreduce: usize) -> i32 => coll::max_reduce::<LongDouble>;
+    plain ["dushmem_half_max_reduce" "nvshmem_half_max_reduce"] (team: i32, dest: *mut Half, source: *const Half, nreduce: usize) -> i32 => coll::max_reduce::<Half>;
+    plain ["dushmem_bfloat16_max_reduce" "nvshmem_bfloat16_max_reduce"] (team: i32, dest: *mut BFloat16, source: *const BFloat16, nreduce: usize) -> i32 => coll::max_reduce::<BFloat16>;
     // <T>_min_reduce
     plain ["dushmem_float_min_reduce" "nvshmem_float_min_reduce" { "shmem_float_min_reduce" "pshmem_float_min_reduce" }] (team: i32, dest: *mut f32, source: *const f32, nreduce: usize) -> i32 => coll::min_reduce::<f32>;
     plain ["dushmem_double_min_reduce" "nvshmem_double_min_reduce" { "shmem_double_min_reduce" "pshmem_double_min_reduce" }] (team: i32, dest: *mut f64, source: *const f64, nreduce: usize) -> i32 => coll::min_reduce::<f64>;
@@ -198,6 +206,8 @@ export! {
     plain ["dushmem_size_min_reduce" "nvshmem_size_min_reduce" { "shmem_size_min_reduce" "pshmem_size_min_reduce" }] (team: i32, dest: *mut u64, source: *const u64, nreduce: usize) -> i32 => coll::min_reduce::<u64>;
     plain ["dushmem_ptrdiff_min_reduce" { "shmem_ptrdiff_min_reduce" "pshmem_ptrdiff_min_reduce" }] (team: i32, dest: *mut i64, source: *const i64, nreduce: usize) -> i32 => coll::min_reduce::<i64>;
     plain ["dushmem_longdouble_min_reduce" { "shmem_longdouble_min_reduce" "pshmem_longdouble_min_reduce" }] (team: i32, dest: *mut LongDouble, source: *const LongDouble, nreduce: usize) -> i32 => coll::min_reduce::<LongDouble>;
+    plain ["dushmem_half_min_reduce" "nvshmem_half_min_reduce"] (team: i32, dest: *mut Half, source: *const Half, nreduce: usize) -> i32 => coll::min_reduce::<Half>;
+    plain ["dushmem_bfloat16_min_reduce" "nvshmem_bfloat16_min_reduce"] (team: i32, dest: *mut BFloat16, source: *const BFloat16, nreduce: usize) -> i32 => coll::min_reduce::<BFloat16>;
     // <T>_sum_reduce
     plain ["dushmem_float_sum_reduce" "nvshmem_float_sum_reduce" { "shmem_float_sum_reduce" "pshmem_float_sum_reduce" }] (team: i32, dest: *mut f32, source: *const f32, nreduce: usize) -> i32 => coll::sum_reduce::<f32>;
     plain ["dushmem_double_sum_reduce" "nvshmem_double_sum_reduce" { "shmem_double_sum_reduce" "pshmem_double_sum_reduce" }] (team: i32, dest: *mut f64, source: *const f64, nreduce: usize) -> i32 => coll::sum_reduce::<f64>;
@@ -225,6 +235,8 @@ export! {
     plain ["dushmem_longdouble_sum_reduce" { "shmem_longdouble_sum_reduce" "pshmem_longdouble_sum_reduce" }] (team: i32, dest: *mut LongDouble, source: *const LongDouble, nreduce: usize) -> i32 => coll::sum_reduce::<LongDouble>;
     plain ["dushmem_complexd_sum_reduce" { "shmem_complexd_sum_reduce" "pshmem_complexd_sum_reduce" }] (team: i32, dest: *mut ComplexD, source: *const ComplexD, nreduce: usize) -> i32 => coll::sum_reduce::<ComplexD>;
     plain ["dushmem_complexf_sum_reduce" { "shmem_complexf_sum_reduce" "pshmem_complexf_sum_reduce" }] (team: i32, dest: *mut ComplexF, source: *const ComplexF, nreduce: usize) -> i32 => coll::sum_reduce::<ComplexF>;
+    plain ["dushmem_half_sum_reduce" "nvshmem_half_sum_reduce"] (team: i32, dest: *mut Half, source: *const Half, nreduce: usize) -> i32 => coll::sum_reduce::<Half>;
+    plain ["dushmem_bfloat16_sum_reduce" "nvshmem_bfloat16_sum_reduce"] (team: i32, dest: *mut BFloat16, source: *const BFloat16, nreduce: usize) -> i32 => coll::sum_reduce::<BFloat16>;
     // <T>_prod_reduce
     plain ["dushmem_float_prod_reduce" "nvshmem_float_prod_reduce" { "shmem_float_prod_reduce" "pshmem_float_prod_reduce" }] (team: i32, dest: *mut f32, source: *const f32, nreduce: usize) -> i32 => coll::prod_reduce::<f32>;
     plain ["dushmem_double_prod_reduce" "nvshmem_double_prod_reduce" { "shmem_double_prod_reduce" "pshmem_double_prod_reduce" }] (team: i32, dest: *mut f64, source: *const f64, nreduce: usize) -> i32 => coll::prod_reduce::<f64>;
@@ -252,6 +264,8 @@ export! {
     plain ["dushmem_longdouble_prod_reduce" { "shmem_longdouble_prod_reduce" "pshmem_longdouble_prod_reduce" }] (team: i32, dest: *mut LongDouble, source: *const LongDouble, nreduce: usize) -> i32 => coll::prod_reduce::<LongDouble>;
     plain ["dushmem_complexd_prod_reduce" { "shmem_complexd_prod_reduce" "pshmem_complexd_prod_reduce" }] (team: i32, dest: *mut ComplexD, source: *const ComplexD, nreduce: usize) -> i32 => coll::prod_reduce::<ComplexD>;
     plain ["dushmem_complexf_prod_reduce" { "shmem_complexf_prod_reduce" "pshmem_complexf_prod_reduce" }] (team: i32, dest: *mut ComplexF, source: *const ComplexF, nreduce: usize) -> i32 => coll::prod_reduce::<ComplexF>;
+    plain ["dushmem_half_prod_reduce" "nvshmem_half_prod_reduce"] (team: i32, dest: *mut Half, source: *const Half, nreduce: usize) -> i32 => coll::prod_reduce::<Half>;
+    plain ["dushmem_bfloat16_prod_reduce" "nvshmem_bfloat16_prod_reduce"] (team: i32, dest: *mut BFloat16, source: *const BFloat16, nreduce: usize) -> i32 => coll::prod_reduce::<BFloat16>;
     // barrier
     plain ["dushmem_barrier" "nvshmem_barrier"] (team: i32) -> i32 => coll::barrier;
 }
