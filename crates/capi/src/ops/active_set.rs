@@ -43,7 +43,9 @@ pub unsafe fn broadcast<const E: usize>(
 ) {
     let bytes = nelems.saturating_mul(E);
     // SAFETY: the caller's.
-    on(name, (start, log_stride, size), psync, |w, set| unsafe { w.broadcast(set, dest, source, bytes, root) });
+    on(name, (start, log_stride, size), psync, |w, set| unsafe {
+        w.broadcast(set, dest, source, bytes, root)
+    });
 }
 
 macro_rules! gathers {

@@ -93,7 +93,9 @@ unsafe fn reduce<T: ReduceNum>(
     name: Name,
 ) -> i32 {
     // SAFETY: the caller's.
-    on(name, team, |w, team| unsafe { w.reduce(team, dest.cast(), source.cast(), nreduce, &reducer::<T>(op)?) })
+    on(name, team, |w, team| unsafe {
+        w.reduce(team, dest.cast(), source.cast(), nreduce, &reducer::<T>(op)?)
+    })
 }
 
 macro_rules! reductions {

@@ -208,14 +208,7 @@ impl World {
     ///
     /// # Safety
     /// Both have `n` elements. They are apart, unless nobody else reads the own source.
-    unsafe fn combine_all(
-        &self,
-        team: &Team,
-        dest: *mut u8,
-        source: usize,
-        n: usize,
-        reducer: &Reducer,
-    ) {
+    unsafe fn combine_all(&self, team: &Team, dest: *mut u8, source: usize, n: usize, reducer: &Reducer) {
         /// Elements are combined in pieces that stay in the first-level cache.
         const PIECE: usize = 16 << 10;
         let step = (PIECE / reducer.elem).clamp(1, n.max(1));

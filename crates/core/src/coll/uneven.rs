@@ -100,7 +100,11 @@ impl World {
             for i in 0..nelems * team.pes().len() {
                 // SAFETY: element `i` of the source, which was checked, and of the own buffer of this epoch.
                 unsafe {
-                    mapped::copy(self.own_payload(team, epoch).add(i * elem), source.add(i * from_step), elem);
+                    mapped::copy(
+                        self.own_payload(team, epoch).add(i * elem),
+                        source.add(i * from_step),
+                        elem,
+                    );
                 }
             }
         }
