@@ -68,7 +68,26 @@ macro_rules! gathers {
         }
     )*};
 }
-gathers! { fcollect collect alltoall }
+gathers! { fcollect alltoall }
+
+/// Elements of `E` bytes.
+#[allow(clippy::too_many_arguments, reason = "those of the standard's call")]
+pub unsafe fn collect<const E: usize>(
+    dest: *mut u8,
+    source: *const u8,
+    nelems: usize,
+    start: i32,
+    log_stride: i32,
+    size: i32,
+    psync: *mut c_long,
+    name: Name,
+) {
+    let bytes = nelems.saturating_mul(E);
+    // SAFETY: the caller's.
+    on(name, (start, log_stride, size), psync, |w, set| unsafe {
+        w.collect(set, dest, usize::MAX, source, bytes).map(drop)
+    });
+}
 
 /// Elements of `E` bytes.
 #[allow(clippy::too_many_arguments, reason = "those of the standard's call")]

@@ -60,7 +60,14 @@ macro_rules! gathers {
         }
     )*};
 }
-gathers! { fcollect alltoall collect }
+gathers! { fcollect alltoall }
+
+#[inline(never)]
+pub unsafe fn collect<T>(team: i32, dest: *mut T, source: *const T, nelems: usize, name: Name) -> i32 {
+    let (dest, source, bytes) = (dest.cast(), source.cast(), bytes::<T>(nelems));
+    // SAFETY: the caller's.
+    on(name, team, |w, team| unsafe { w.collect(team, dest, usize::MAX, source, bytes).map(drop) })
+}
 
 #[inline(never)]
 pub unsafe fn alltoalls<T>(

@@ -11,11 +11,19 @@ const COUNT: usize = size_of::<u64>();
 
 impl World {
     /// Concatenates `bytes` bytes at `source` of every member, by rank, at `dest` of every member. Members may
-    /// contribute different amounts, also none.
+    /// contribute different amounts, also none. `room` is how many bytes there are at `dest`, as far as the
+    /// caller knows; gives the bytes that were collected.
     ///
     /// # Safety
-    /// Both are own symmetric addresses; `dest` holds the contributions of all members.
-    pub unsafe fn collect(&self, team: &Team, dest: *mut u8, source: *const u8, bytes: usize) -> Result<()> {
+    /// Both are own symmetric addresses; `dest` holds the contributions of all members, or they exceed `room`.
+    pub unsafe fn collect(
+        &self,
+        team: &Team,
+        dest: *mut u8,
+        room: usize,
+        source: *const u8,
+        bytes: usize,
+    ) -> Result<usize> {
         self.check_team(team)?;
         let call = Call::Collect;
         let sign = data_tag(call, &[]);
@@ -42,16 +50,22 @@ impl World {
         };
         // All know all the amounts, so all take the same way, and the same things are wrong everywhere.
         let small = counts.iter().all(|&count| team.carries(count as usize + COUNT));
-        let room = counts.iter().try_fold(0usize, |sum, &count| sum.checked_add(count as usize));
+        let total = counts.iter().try_fold(0usize, |sum, &count| sum.checked_add(count as usize));
         let why = "more than the address space for all members together";
         let overflow = Error::BadValue { arg: "nelems", value: bytes as i64, why };
-        let checked = room
-            .filter(|&room| room <= isize::MAX as usize)
-            .ok_or(overflow)
-            .and_then(|room| self.own_buffers(dest, room, source, bytes, false));
-        if let Err(error) = checked {
-            return if small { Err(error) } else { self.refuse(team, call, error) };
-        }
+        let why = "bytes at dest: no room for what the members contribute together";
+        let short = Error::BadValue { arg: "dest", value: room as i64, why };
+        let checked = total.filter(|&total| total <= isize::MAX as usize).ok_or(overflow).and_then(|total| {
+            if total > room {
+                return Err(short);
+            }
+            self.own_buffers(dest, total, source, bytes, false).map(|()| total)
+        });
+        let total = match checked {
+            Ok(total) => total,
+            Err(error) if small => return Err(error),
+            Err(error) => return self.refuse(team, call, error),
+        };
         for (rank, pe) in self.members_from_me(team) {
             let at: u64 = counts[..rank].iter().sum();
             let count = counts[rank] as usize;
@@ -65,7 +79,10 @@ impl World {
                 }
             }
         }
-        if small { Ok(()) } else { self.synchronise(team, call, sign, 0) }
+        if !small {
+            self.synchronise(team, call, sign, 0)?;
+        }
+        Ok(total)
     }
 
     /// As [`World::alltoall`] with `nelems` elements of `elem` bytes a block, of which every `sst`-th of

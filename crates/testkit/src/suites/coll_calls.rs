@@ -12,7 +12,7 @@ impl Pe {
         assert!(len <= source.len());
         let (dest, source) = (dest.at(0).cast(), source.at(0).cast());
         // SAFETY: the source is that long; the suites make destinations long enough, or expect a refusal.
-        unsafe { self.world.collect(team, dest, source, len * size_of::<T>()) }
+        unsafe { self.world.collect(team, dest, usize::MAX, source, len * size_of::<T>()).map(drop) }
     }
 
     /// alltoalls of `len` elements a pair, with strides.
