@@ -33,10 +33,11 @@ pub enum Call {
     SignalWaitUntil = 22,
     SetLock = 23,
     Quiet = 24,
+    TeamInit = 25,
 }
 
 impl Call {
-    const NAMES: [&'static str; 25] = [
+    const NAMES: [&'static str; 26] = [
         "nothing",
         "init",
         "finalize",
@@ -62,6 +63,7 @@ impl Call {
         "signal_wait_until",
         "set_lock",
         "quiet",
+        "team_init",
     ];
 
     /// The call's name without a family prefix, from its number.

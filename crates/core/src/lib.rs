@@ -19,12 +19,15 @@ pub mod job;
 pub mod lock;
 #[cfg(all(test, loom))]
 mod loom_models;
+pub mod meeting;
 pub mod order;
 pub mod process;
 pub mod rma;
 pub mod signal;
 pub mod size;
+pub mod split;
 pub mod statics;
+pub mod strided;
 pub mod sync;
 pub mod team;
 pub mod transport;

@@ -71,6 +71,7 @@ pub struct World {
     /// Allocations of size zero, which do not synchronise.
     empty_calls: AtomicU64,
     contexts: AtomicU32,
+    team_ids: AtomicU64,
     turns: AtomicUsize,
     locks: LocalLocks,
     statics: Option<Refusal>,
@@ -149,6 +150,7 @@ impl World {
             heap: Mutex::new(Allocator::new(layout.heap, layout.heap_at())),
             empty_calls: AtomicU64::new(0),
             contexts: AtomicU32::new(1),
+            team_ids: AtomicU64::new(0),
             turns: AtomicUsize::new(0),
             locks: LocalLocks::default(),
             statics,
@@ -303,6 +305,10 @@ impl World {
 
     pub(crate) fn count_empty_call(&self) {
         self.empty_calls.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn next_team_id(&self) -> u64 {
+        self.team_ids.fetch_add(1, Ordering::Relaxed)
     }
 
     /// An error after finalize.
