@@ -33,11 +33,15 @@ pub enum Call {
     SignalWaitUntil = 22,
     SetLock = 23,
     Quiet = 24,
-    TeamInit = 25,
+    Collect = 25,
+    Alltoalls = 26,
+    Scan = 27,
+    ReduceScatter = 28,
+    TeamInit = 29,
 }
 
 impl Call {
-    const NAMES: [&'static str; 26] = [
+    const NAMES: [&'static str; 30] = [
         "nothing",
         "init",
         "finalize",
@@ -63,6 +67,10 @@ impl Call {
         "signal_wait_until",
         "set_lock",
         "quiet",
+        "collect",
+        "alltoalls",
+        "scan",
+        "reducescatter",
         "team_init",
     ];
 

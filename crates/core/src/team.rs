@@ -4,7 +4,7 @@
 //! member finds everybody's slot by address arithmetic; the counted line of rank 0 is the one used.
 //! Teams are made by [`crate::split`], which is collective over a parent only, and by [`crate::meeting`], which
 //! needs no parent.
-use crate::coll::slot::TeamSlot;
+use crate::coll::slot::{PAYLOAD, TeamSlot};
 use crate::error::{Call, Error, Result};
 use crate::sync::{SyncLine, tag};
 use crate::world::World;
@@ -60,13 +60,22 @@ pub struct Team {
     pes: Box<[u32]>,
     /// Synchronisations so far, as counted by rank 0's line.
     epoch: AtomicU32,
-    /// Rank 0's line, in mapped internals that outlive the team.
-    line: *const SyncLine,
+    meets: Meets,
     destroyed: AtomicBool,
     config: Mutex<TeamConfig>,
 }
 
-// SAFETY: the line consists of atomics in memory that the world keeps mapped.
+/// What the members synchronise with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Meets {
+    /// Rank 0's line in its team slot, in mapped internals that outlive the team.
+    Slot(*const SyncLine),
+    /// The `pSync` array of an active set: each member's own copy of a symmetric object.
+    Array(*mut i64),
+}
+
+// SAFETY: the line consists of atomics in memory that the world keeps mapped; the array is used through the
+// engine's atomics, which check it.
 unsafe impl Send for Team {}
 // SAFETY: as above.
 unsafe impl Sync for Team {}
@@ -77,7 +86,7 @@ impl Team {
         // SAFETY: the caller's line is mapped.
         let epoch = AtomicU32::new(unsafe { &*line }.released_epoch());
         let (destroyed, config) = (AtomicBool::new(false), Mutex::default());
-        Team { handle, slot, me, pes, epoch, line, destroyed, config }
+        Team { handle, slot, me, pes, epoch, meets: Meets::Slot(line), destroyed, config }
     }
 
     /// What the program asked of the team.
@@ -128,9 +137,29 @@ impl Team {
         self.slot
     }
 
-    pub(crate) fn line(&self) -> &SyncLine {
-        // SAFETY: points to mapped internals; the world that made the team keeps them.
-        unsafe { &*self.line }
+    /// The members of an active set, which have nothing in common but their `pSync` array.
+    pub(crate) fn active_set(pes: Box<[u32]>, me: usize, psync: *mut i64) -> Team {
+        Team {
+            handle: handles::INVALID,
+            slot: usize::MAX,
+            me,
+            pes,
+            epoch: AtomicU32::new(0),
+            meets: Meets::Array(psync),
+            destroyed: AtomicBool::new(false),
+            config: Mutex::default(),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn meets(&self) -> Meets {
+        self.meets
+    }
+
+    /// True where members have payload buffers for that many bytes.
+    #[inline]
+    pub(crate) fn carries(&self, bytes: usize) -> bool {
+        bytes <= PAYLOAD && matches!(self.meets, Meets::Slot(_))
     }
 
     /// Number of the next synchronisation.
