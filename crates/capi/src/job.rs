@@ -1,8 +1,7 @@
 //! The job of this process: one PE a process, initialised and finalized as often as the program likes.
 use crate::context::Ctx;
-use crate::generated::inlined;
+use crate::front;
 use crate::name::{Family, Name};
-use core::ffi::{CStr, c_void};
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, Ordering};
 use dushmem_core::bootstrap::Bootstrap;
 use dushmem_core::env::{Settings, variable};
@@ -132,22 +131,6 @@ pub fn thread_level() -> i32 {
     job().thread_level
 }
 
-/// True if the inline functions may bypass the library's: nobody has put others in front of them.
-fn inline_forms_allowed() -> bool {
-    let inlined = |name: &CStr| {
-        // Other names, which are most, are told apart by their beginning.
-        let bytes = name.to_bytes();
-        let list = match () {
-            _ if bytes.starts_with(b"shmem_") => inlined::SHMEM,
-            _ if bytes.starts_with(b"nvshmem_") => inlined::NVSHMEM,
-            _ if bytes.starts_with(b"dushmem_") => inlined::DUSHMEM,
-            _ => return false,
-        };
-        list.contains(&name)
-    };
-    dushmem_os::symbols::taken_over((&raw const RECORD).cast::<c_void>(), &inlined).is_none()
-}
-
 /// Joins the job, or counts one more use; provides at least the thread level `requested`.
 pub fn enter(name: Name, requested: i32) -> Result<i32> {
     if !(0..=3).contains(&requested) {
@@ -173,7 +156,7 @@ pub fn enter(name: Name, requested: i32) -> Result<i32> {
             );
         }
         WORLD.store(Arc::as_ptr(&world).cast_mut(), Ordering::Release);
-        if inline_forms_allowed() {
+        if !front::is_taken((&raw const RECORD).cast()) {
             RECORD.publish(&world);
         }
         job.world = Some(world);

@@ -5,15 +5,15 @@ use crate::ops::prelude::*;
 
 export! {
     // malloc
-    plain ["dushmem_malloc" "nvshmem_malloc" "shmem_malloc"] (size: usize) -> *mut u8 => memory::malloc;
+    plain ["dushmem_malloc" "nvshmem_malloc" { "shmem_malloc" "pshmem_malloc" }] (size: usize) -> *mut u8 => memory::malloc;
     // free
-    plain ["dushmem_free" "nvshmem_free" "shmem_free"] (ptr: *mut u8) -> () => memory::free;
+    plain ["dushmem_free" "nvshmem_free" { "shmem_free" "pshmem_free" }] (ptr: *mut u8) -> () => memory::free;
     // realloc
-    plain ["dushmem_realloc" "shmem_realloc"] (ptr: *mut u8, size: usize) -> *mut u8 => memory::realloc;
+    plain ["dushmem_realloc" { "shmem_realloc" "pshmem_realloc" }] (ptr: *mut u8, size: usize) -> *mut u8 => memory::realloc;
     // align
-    plain ["dushmem_align" "nvshmem_align" "shmem_align"] (alignment: usize, size: usize) -> *mut u8 => memory::align;
+    plain ["dushmem_align" "nvshmem_align" { "shmem_align" "pshmem_align" }] (alignment: usize, size: usize) -> *mut u8 => memory::align;
     // malloc_with_hints
-    plain ["dushmem_malloc_with_hints" "shmem_malloc_with_hints"] (size: usize, hints: c_long) -> *mut u8 => memory::malloc_with_hints;
+    plain ["dushmem_malloc_with_hints" { "shmem_malloc_with_hints" "pshmem_malloc_with_hints" }] (size: usize, hints: c_long) -> *mut u8 => memory::malloc_with_hints;
     // calloc
-    plain ["dushmem_calloc" "nvshmem_calloc" "shmem_calloc"] (count: usize, size: usize) -> *mut u8 => memory::calloc;
+    plain ["dushmem_calloc" "nvshmem_calloc" { "shmem_calloc" "pshmem_calloc" }] (count: usize, size: usize) -> *mut u8 => memory::calloc;
 }

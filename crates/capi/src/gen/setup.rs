@@ -5,29 +5,29 @@ use crate::ops::prelude::*;
 
 export! {
     // init
-    plain ["dushmem_init" "nvshmem_init" "shmem_init"] () -> () => setup::init;
+    plain ["dushmem_init" "nvshmem_init" { "shmem_init" "pshmem_init" }] () -> () => setup::init;
     // my_pe
-    plain ["dushmem_my_pe" "nvshmem_my_pe" "shmem_my_pe"] () -> i32 => setup::my_pe;
+    plain ["dushmem_my_pe" "nvshmem_my_pe" { "shmem_my_pe" "pshmem_my_pe" }] () -> i32 => setup::my_pe;
     // n_pes
-    plain ["dushmem_n_pes" "nvshmem_n_pes" "shmem_n_pes"] () -> i32 => setup::n_pes;
+    plain ["dushmem_n_pes" "nvshmem_n_pes" { "shmem_n_pes" "pshmem_n_pes" }] () -> i32 => setup::n_pes;
     // finalize
-    plain ["dushmem_finalize" "nvshmem_finalize" "shmem_finalize"] () -> () => setup::finalize;
+    plain ["dushmem_finalize" "nvshmem_finalize" { "shmem_finalize" "pshmem_finalize" }] () -> () => setup::finalize;
     // query_initialized
-    plain ["dushmem_query_initialized" "shmem_query_initialized"] (initialized: *mut i32) -> () => setup::query_initialized;
+    plain ["dushmem_query_initialized" { "shmem_query_initialized" "pshmem_query_initialized" }] (initialized: *mut i32) -> () => setup::query_initialized;
     // global_exit
-    plain ["dushmem_global_exit" "nvshmem_global_exit" "shmem_global_exit"] (status: i32) -> () => setup::global_exit;
+    plain ["dushmem_global_exit" "nvshmem_global_exit" { "shmem_global_exit" "pshmem_global_exit" }] (status: i32) -> () => setup::global_exit;
     // pe_accessible
-    plain ["dushmem_pe_accessible" "shmem_pe_accessible"] (pe: i32) -> i32 => setup::pe_accessible;
+    plain ["dushmem_pe_accessible" { "shmem_pe_accessible" "pshmem_pe_accessible" }] (pe: i32) -> i32 => setup::pe_accessible;
     // addr_accessible
-    plain ["dushmem_addr_accessible" "shmem_addr_accessible"] (addr: *const u8, pe: i32) -> i32 => setup::addr_accessible;
+    plain ["dushmem_addr_accessible" { "shmem_addr_accessible" "pshmem_addr_accessible" }] (addr: *const u8, pe: i32) -> i32 => setup::addr_accessible;
     // ptr
-    plain ["dushmem_ptr" "nvshmem_ptr" "shmem_ptr"] (dest: *const u8, pe: i32) -> *mut u8 => setup::ptr;
+    plain ["dushmem_ptr" "nvshmem_ptr" { "shmem_ptr" "pshmem_ptr" }] (dest: *const u8, pe: i32) -> *mut u8 => setup::ptr;
     // team_ptr
-    plain ["dushmem_team_ptr" "shmem_team_ptr"] (team: i32, dest: *const u8, pe: i32) -> *mut u8 => setup::team_ptr;
+    plain ["dushmem_team_ptr" { "shmem_team_ptr" "pshmem_team_ptr" }] (team: i32, dest: *const u8, pe: i32) -> *mut u8 => setup::team_ptr;
     // info_get_version
-    plain ["dushmem_info_get_version" "nvshmem_info_get_version" "shmem_info_get_version"] (major: *mut i32, minor: *mut i32) -> () => setup::info_get_version;
+    plain ["dushmem_info_get_version" "nvshmem_info_get_version" { "shmem_info_get_version" "pshmem_info_get_version" }] (major: *mut i32, minor: *mut i32) -> () => setup::info_get_version;
     // info_get_name
-    plain ["dushmem_info_get_name" "nvshmem_info_get_name" "shmem_info_get_name"] (name: *mut c_char) -> () => setup::info_get_name;
+    plain ["dushmem_info_get_name" "nvshmem_info_get_name" { "shmem_info_get_name" "pshmem_info_get_name" }] (name: *mut c_char) -> () => setup::info_get_name;
     // init_status
     plain ["dushmemx_init_status" "nvshmemx_init_status"] () -> i32 => setup::init_status;
     // vendor_get_version_info

@@ -22,6 +22,12 @@ pub type ComplexD = Complex<f64>;
 #[derive(Clone, Copy, Debug)]
 pub struct LongDouble(pub [u8; 16]);
 
+/// `nvshmemi_version_t`: the release of what a program was linked with.
+#[allow(dead_code, reason = "only some versions of the table have a function with it")]
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct LibraryVersion(pub [i32; 3]);
+
 /// Bytes of `n` elements; more than any memory has where that is no number.
 #[inline(always)]
 pub fn bytes<T>(n: usize) -> usize {
