@@ -54,6 +54,8 @@ typedef struct {
 #define DUSHMEM_CTX_SERIALIZED 1L /* context option, section 9.5 */
 #define DUSHMEM_CTX_PRIVATE 2L /* context option, section 9.5 */
 #define DUSHMEM_CTX_NOSTORE 4L /* context option, section 9.5 */
+#define DUSHMEM_CTX_SESSION_TOTAL_OPS 1L /* session option, section 9.9 */
+#define DUSHMEM_CTX_SESSION_BATCH 2L /* session option, section 9.9 */
 #define DUSHMEM_TEAM_NUM_CONTEXTS 1L /* mask of a team configuration, section 9.4 */
 #define DUSHMEM_TEAM_CONFIG_MASK_NUM_CONTEXTS 1L /* mask of a team configuration */
 #define DUSHMEM_TEAM_CONFIG_MASK_UNIQUEID 2L /* mask of a team configuration */
@@ -184,6 +186,9 @@ int dushmem_team_translate_pe(dushmem_team_t src_team, int src_pe, dushmem_team_
 
 /* A new team of every stride-th PE of the parent. Collective on the parent; 0 on all its PEs on success. */
 int dushmem_team_split_strided(dushmem_team_t parent_team, int start, int stride, int size, const dushmem_team_config_t *config, long config_mask, dushmem_team_t *new_team);
+
+/* New teams of the rows (x axis) and columns (y axis) of a grid that is xrange PEs wide. Collective on the parent. */
+int dushmem_team_split_2d(dushmem_team_t parent_team, int xrange, const dushmem_team_config_t *xaxis_config, long xaxis_mask, dushmem_team_t *xaxis_team, const dushmem_team_config_t *yaxis_config, long yaxis_mask, dushmem_team_t *yaxis_team);
 
 /* Ends a team and the contexts made on it. Collective on the team. */
 void dushmem_team_destroy(dushmem_team_t team);
@@ -2378,6 +2383,14 @@ void dushmem_set_lock(long *lock);
 
 /* Takes the lock if it is free: 0 if taken, 1 if not. */
 int dushmem_test_lock(long *lock);
+
+/* ---- Communication sessions (OpenSHMEM 1.6, section 9.9) ---- */
+
+/* Says what is going to be issued on the context: hints only. */
+void dushmem_ctx_session_start(dushmem_ctx_t ctx, long options, const dushmem_ctx_session_config_t *config, long config_mask);
+
+/* Ends the context's session. */
+void dushmem_ctx_session_stop(dushmem_ctx_t ctx);
 
 #if !defined(DUSHMEM_NO_INLINE) && !defined(DUSHMEM_IMPL_DEVICE_COMPILER)
 DUSHMEM_IMPL_INLINE_FAMILY(dushmem)

@@ -100,6 +100,9 @@ int pshmem_team_translate_pe(shmem_team_t src_team, int src_pe, shmem_team_t des
 /* A new team of every stride-th PE of the parent. Collective on the parent; 0 on all its PEs on success. */
 int pshmem_team_split_strided(shmem_team_t parent_team, int start, int stride, int size, const shmem_team_config_t *config, long config_mask, shmem_team_t *new_team);
 
+/* New teams of the rows (x axis) and columns (y axis) of a grid that is xrange PEs wide. Collective on the parent. */
+int pshmem_team_split_2d(shmem_team_t parent_team, int xrange, const shmem_team_config_t *xaxis_config, long xaxis_mask, shmem_team_t *xaxis_team, const shmem_team_config_t *yaxis_config, long yaxis_mask, shmem_team_t *yaxis_team);
+
 /* Ends a team and the contexts made on it. Collective on the team. */
 void pshmem_team_destroy(shmem_team_t team);
 
@@ -2137,6 +2140,14 @@ void pshmem_set_lock(long *lock);
 
 /* Takes the lock if it is free: 0 if taken, 1 if not. */
 int pshmem_test_lock(long *lock);
+
+/* ---- Communication sessions (OpenSHMEM 1.6, section 9.9) ---- */
+
+/* Says what is going to be issued on the context: hints only. */
+void pshmem_ctx_session_start(shmem_ctx_t ctx, long options, const shmem_ctx_session_config_t *config, long config_mask);
+
+/* Ends the context's session. */
+void pshmem_ctx_session_stop(shmem_ctx_t ctx);
 
 #ifdef __cplusplus
 }

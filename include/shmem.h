@@ -45,6 +45,8 @@ typedef struct {
 #define SHMEM_CTX_SERIALIZED 1L /* context option, section 9.5 */
 #define SHMEM_CTX_PRIVATE 2L /* context option, section 9.5 */
 #define SHMEM_CTX_NOSTORE 4L /* context option, section 9.5 */
+#define SHMEM_CTX_SESSION_TOTAL_OPS 1L /* session option, section 9.9 */
+#define SHMEM_CTX_SESSION_BATCH 2L /* session option, section 9.9 */
 #define SHMEM_TEAM_NUM_CONTEXTS 1L /* mask of a team configuration, section 9.4 */
 #define SHMEM_MALLOC_ATOMICS_REMOTE 1L /* hint, section 9.3 */
 #define SHMEM_MALLOC_SIGNAL_REMOTE 2L /* hint, section 9.3 */
@@ -139,6 +141,9 @@ int shmem_team_translate_pe(shmem_team_t src_team, int src_pe, shmem_team_t dest
 
 /* A new team of every stride-th PE of the parent. Collective on the parent; 0 on all its PEs on success. */
 int shmem_team_split_strided(shmem_team_t parent_team, int start, int stride, int size, const shmem_team_config_t *config, long config_mask, shmem_team_t *new_team);
+
+/* New teams of the rows (x axis) and columns (y axis) of a grid that is xrange PEs wide. Collective on the parent. */
+int shmem_team_split_2d(shmem_team_t parent_team, int xrange, const shmem_team_config_t *xaxis_config, long xaxis_mask, shmem_team_t *xaxis_team, const shmem_team_config_t *yaxis_config, long yaxis_mask, shmem_team_t *yaxis_team);
 
 /* Ends a team and the contexts made on it. Collective on the team. */
 void shmem_team_destroy(shmem_team_t team);
@@ -2177,6 +2182,14 @@ void shmem_set_lock(long *lock);
 
 /* Takes the lock if it is free: 0 if taken, 1 if not. */
 int shmem_test_lock(long *lock);
+
+/* ---- Communication sessions (OpenSHMEM 1.6, section 9.9) ---- */
+
+/* Says what is going to be issued on the context: hints only. */
+void shmem_ctx_session_start(shmem_ctx_t ctx, long options, const shmem_ctx_session_config_t *config, long config_mask);
+
+/* Ends the context's session. */
+void shmem_ctx_session_stop(shmem_ctx_t ctx);
 
 #if !defined(DUSHMEM_NO_INLINE)
 DUSHMEM_IMPL_INLINE_FAMILY(shmem)

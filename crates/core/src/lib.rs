@@ -6,9 +6,11 @@
 pub mod amo;
 pub mod atomics;
 pub mod bootstrap;
+pub mod buffers;
 pub mod coll;
 pub mod context;
 pub mod device;
+mod diary;
 pub mod env;
 pub mod error;
 pub mod fastpath;

@@ -2,6 +2,7 @@
 //!
 //! Collective over the parent only: its members exchange which slots they have free, and all compute the same
 //! answer. Teams without common members, such as the rows of a grid, are made by one call.
+use crate::env::DebugLevel;
 use crate::error::{Call, Error, Result};
 use crate::sync::tag;
 use crate::team::Team;
@@ -52,6 +53,13 @@ impl World {
             Some((arg, value, why)) => made.and(Err(Error::BadValue { arg, value: value.into(), why })),
             None => made,
         }
+    }
+
+    /// Takes part in a splitting call with an argument that is wrong on this PE: the parent's other PEs are told, and
+    /// this one gets its `error`.
+    pub fn refuse_split<T>(&self, parent: &Team, error: Error) -> Result<T> {
+        self.check_team(parent)?;
+        self.refuse(parent, Call::TeamSplit, error)
     }
 
     /// Splits the parent into the rows and the columns of a grid that is `xrange` PEs wide, and as high as needed:
@@ -133,7 +141,12 @@ impl World {
                 let pes: Box<[u32]> = ranks.iter().map(|&rank| parent.pes()[rank]).collect();
                 let me = ranks.iter().position(|&rank| rank == parent.me()).unwrap_or(0);
                 let line = self.slot_line(slots[group], pes[0] as usize);
-                return Ok(Some(self.teams().insert(slots[group], pes, me, line).handle()));
+                let team = self.teams().insert(slots[group], pes, me, line);
+                self.note(DebugLevel::Info, || {
+                    let (handle, slot) = (team.handle(), slots[group]);
+                    format!("team {handle:#x} in slot {slot}, this PE is number {me} of {:?}", team.pes())
+                });
+                return Ok(Some(team.handle()));
             }
             if let (Some(group), true) = (mine, reserved) {
                 self.teams().unreserve(slots[group]);

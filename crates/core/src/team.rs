@@ -5,6 +5,7 @@
 //! Teams are made by [`crate::split`], which is collective over a parent only, and by [`crate::meeting`], which
 //! needs no parent.
 use crate::coll::slot::{PAYLOAD, TeamSlot};
+use crate::env::DebugLevel;
 use crate::error::{Call, Error, Result};
 use crate::sync::{SyncLine, tag};
 use crate::world::World;
@@ -274,6 +275,7 @@ impl World {
         // Nobody may use the slot anew while another member is still in a collective.
         let agreed = self.synchronise(&team, Call::TeamDestroy, tag(&[Call::TeamDestroy as u64]), 0);
         team.destroyed.store(true, Ordering::Relaxed);
+        self.note(DebugLevel::Info, || format!("team {handle:#x} destroyed"));
         self.teams().remove(team.slot());
         agreed
     }
