@@ -23,6 +23,7 @@ pub mod lock;
 mod loom_models;
 pub mod meeting;
 pub mod order;
+mod placement;
 pub mod process;
 pub mod rma;
 pub mod signal;
