@@ -29,6 +29,8 @@ export! {
     default ["dushmem_size_put" "nvshmem_size_put" { "shmem_size_put" "pshmem_size_put" }] (dest: *mut u64, source: *const u64, nelems: usize, pe: i32) -> () => rma::put::<u64>;
     default ["dushmem_ptrdiff_put" "nvshmem_ptrdiff_put" { "shmem_ptrdiff_put" "pshmem_ptrdiff_put" }] (dest: *mut i64, source: *const i64, nelems: usize, pe: i32) -> () => rma::put::<i64>;
     default ["dushmem_longdouble_put" { "shmem_longdouble_put" "pshmem_longdouble_put" }] (dest: *mut LongDouble, source: *const LongDouble, nelems: usize, pe: i32) -> () => rma::put::<LongDouble>;
+    default ["dushmem_half_put" "nvshmem_half_put"] (dest: *mut Half, source: *const Half, nelems: usize, pe: i32) -> () => rma::put::<Half>;
+    default ["dushmem_bfloat16_put" "nvshmem_bfloat16_put"] (dest: *mut BFloat16, source: *const BFloat16, nelems: usize, pe: i32) -> () => rma::put::<BFloat16>;
     ctx ["dushmem_ctx_float_put" { "shmem_ctx_float_put" "pshmem_ctx_float_put" }] (dest: *mut f32, source: *const f32, nelems: usize, pe: i32) -> () => rma::put::<f32>;
     ctx ["dushmem_ctx_double_put" { "shmem_ctx_double_put" "pshmem_ctx_double_put" }] (dest: *mut f64, source: *const f64, nelems: usize, pe: i32) -> () => rma::put::<f64>;
     ctx ["dushmem_ctx_char_put" { "shmem_ctx_char_put" "pshmem_ctx_char_put" }] (dest: *mut i8, source: *const i8, nelems: usize, pe: i32) -> () => rma::put::<i8>;
@@ -53,6 +55,8 @@ export! {
     ctx ["dushmem_ctx_size_put" { "shmem_ctx_size_put" "pshmem_ctx_size_put" }] (dest: *mut u64, source: *const u64, nelems: usize, pe: i32) -> () => rma::put::<u64>;
     ctx ["dushmem_ctx_ptrdiff_put" { "shmem_ctx_ptrdiff_put" "pshmem_ctx_ptrdiff_put" }] (dest: *mut i64, source: *const i64, nelems: usize, pe: i32) -> () => rma::put::<i64>;
     ctx ["dushmem_ctx_longdouble_put" { "shmem_ctx_longdouble_put" "pshmem_ctx_longdouble_put" }] (dest: *mut LongDouble, source: *const LongDouble, nelems: usize, pe: i32) -> () => rma::put::<LongDouble>;
+    ctx ["dushmem_ctx_half_put"] (dest: *mut Half, source: *const Half, nelems: usize, pe: i32) -> () => rma::put::<Half>;
+    ctx ["dushmem_ctx_bfloat16_put"] (dest: *mut BFloat16, source: *const BFloat16, nelems: usize, pe: i32) -> () => rma::put::<BFloat16>;
     // put<N>
     default ["dushmem_put8" "nvshmem_put8" { "shmem_put8" "pshmem_put8" }] (dest: *mut u8, source: *const u8, nelems: usize, pe: i32) -> () => rma::put::<u8>;
     default ["dushmem_put16" "nvshmem_put16" { "shmem_put16" "pshmem_put16" }] (dest: *mut u16, source: *const u16, nelems: usize, pe: i32) -> () => rma::put::<u16>;
@@ -91,6 +95,8 @@ export! {
     default ["dushmem_uint64_p" "nvshmem_uint64_p" { "shmem_uint64_p" "pshmem_uint64_p" }] (dest: *mut u64, value: u64, pe: i32) -> () => rma::p::<u64>;
     default ["dushmem_size_p" "nvshmem_size_p" { "shmem_size_p" "pshmem_size_p" }] (dest: *mut u64, value: u64, pe: i32) -> () => rma::p::<u64>;
     default ["dushmem_ptrdiff_p" "nvshmem_ptrdiff_p" { "shmem_ptrdiff_p" "pshmem_ptrdiff_p" }] (dest: *mut i64, value: i64, pe: i32) -> () => rma::p::<i64>;
+    default ["dushmem_half_p" "nvshmem_half_p"] (dest: *mut Half, value: Half, pe: i32) -> () => rma::p::<Half>;
+    default ["dushmem_bfloat16_p" "nvshmem_bfloat16_p"] (dest: *mut BFloat16, value: BFloat16, pe: i32) -> () => rma::p::<BFloat16>;
     ctx ["dushmem_ctx_float_p" { "shmem_ctx_float_p" "pshmem_ctx_float_p" }] (dest: *mut f32, value: f32, pe: i32) -> () => rma::p::<f32>;
     ctx ["dushmem_ctx_double_p" { "shmem_ctx_double_p" "pshmem_ctx_double_p" }] (dest: *mut f64, value: f64, pe: i32) -> () => rma::p::<f64>;
     ctx ["dushmem_ctx_char_p" { "shmem_ctx_char_p" "pshmem_ctx_char_p" }] (dest: *mut i8, value: i8, pe: i32) -> () => rma::p::<i8>;
@@ -114,6 +120,8 @@ export! {
     ctx ["dushmem_ctx_uint64_p" { "shmem_ctx_uint64_p" "pshmem_ctx_uint64_p" }] (dest: *mut u64, value: u64, pe: i32) -> () => rma::p::<u64>;
     ctx ["dushmem_ctx_size_p" { "shmem_ctx_size_p" "pshmem_ctx_size_p" }] (dest: *mut u64, value: u64, pe: i32) -> () => rma::p::<u64>;
     ctx ["dushmem_ctx_ptrdiff_p" { "shmem_ctx_ptrdiff_p" "pshmem_ctx_ptrdiff_p" }] (dest: *mut i64, value: i64, pe: i32) -> () => rma::p::<i64>;
+    ctx ["dushmem_ctx_half_p"] (dest: *mut Half, value: Half, pe: i32) -> () => rma::p::<Half>;
+    ctx ["dushmem_ctx_bfloat16_p"] (dest: *mut BFloat16, value: BFloat16, pe: i32) -> () => rma::p::<BFloat16>;
     // <T>_iput
     default ["dushmem_float_iput" "nvshmem_float_iput" { "shmem_float_iput" "pshmem_float_iput" }] (dest: *mut f32, source: *const f32, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iput::<f32>;
     default ["dushmem_double_iput" "nvshmem_double_iput" { "shmem_double_iput" "pshmem_double_iput" }] (dest: *mut f64, source: *const f64, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iput::<f64>;
@@ -139,6 +147,8 @@ export! {
     default ["dushmem_size_iput" "nvshmem_size_iput" { "shmem_size_iput" "pshmem_size_iput" }] (dest: *mut u64, source: *const u64, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iput::<u64>;
     default ["dushmem_ptrdiff_iput" "nvshmem_ptrdiff_iput" { "shmem_ptrdiff_iput" "pshmem_ptrdiff_iput" }] (dest: *mut i64, source: *const i64, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iput::<i64>;
     default ["dushmem_longdouble_iput" { "shmem_longdouble_iput" "pshmem_longdouble_iput" }] (dest: *mut LongDouble, source: *const LongDouble, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iput::<LongDouble>;
+    default ["dushmem_half_iput" "nvshmem_half_iput"] (dest: *mut Half, source: *const Half, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iput::<Half>;
+    default ["dushmem_bfloat16_iput" "nvshmem_bfloat16_iput"] (dest: *mut BFloat16, source: *const BFloat16, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iput::<BFloat16>;
     ctx ["dushmem_ctx_float_iput" { "shmem_ctx_float_iput" "pshmem_ctx_float_iput" }] (dest: *mut f32, source: *const f32, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iput::<f32>;
     ctx ["dushmem_ctx_double_iput" { "shmem_ctx_double_iput" "pshmem_ctx_double_iput" }] (dest: *mut f64, source: *const f64, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iput::<f64>;
     ctx ["dushmem_ctx_char_iput" { "shmem_ctx_char_iput" "pshmem_ctx_char_iput" }] (dest: *mut i8, source: *const i8, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iput::<i8>;
@@ -163,6 +173,8 @@ export! {
     ctx ["dushmem_ctx_size_iput" { "shmem_ctx_size_iput" "pshmem_ctx_size_iput" }] (dest: *mut u64, source: *const u64, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iput::<u64>;
     ctx ["dushmem_ctx_ptrdiff_iput" { "shmem_ctx_ptrdiff_iput" "pshmem_ctx_ptrdiff_iput" }] (dest: *mut i64, source: *const i64, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iput::<i64>;
     ctx ["dushmem_ctx_longdouble_iput" { "shmem_ctx_longdouble_iput" "pshmem_ctx_longdouble_iput" }] (dest: *mut LongDouble, source: *const LongDouble, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iput::<LongDouble>;
+    ctx ["dushmem_ctx_half_iput"] (dest: *mut Half, source: *const Half, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iput::<Half>;
+    ctx ["dushmem_ctx_bfloat16_iput"] (dest: *mut BFloat16, source: *const BFloat16, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iput::<BFloat16>;
     // iput<N>
     default ["dushmem_iput8" "nvshmem_iput8" { "shmem_iput8" "pshmem_iput8" }] (dest: *mut u8, source: *const u8, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iput::<u8>;
     default ["dushmem_iput16" "nvshmem_iput16" { "shmem_iput16" "pshmem_iput16" }] (dest: *mut u16, source: *const u16, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iput::<u16>;
@@ -174,66 +186,6 @@ export! {
     ctx ["dushmem_ctx_iput32" { "shmem_ctx_iput32" "pshmem_ctx_iput32" }] (dest: *mut u32, source: *const u32, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iput::<u32>;
     ctx ["dushmem_ctx_iput64" { "shmem_ctx_iput64" "pshmem_ctx_iput64" }] (dest: *mut u64, source: *const u64, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iput::<u64>;
     ctx ["dushmem_ctx_iput128" { "shmem_ctx_iput128" "pshmem_ctx_iput128" }] (dest: *mut Wide, source: *const Wide, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iput::<Wide>;
-    // <T>_ibput
-    default ["dushmem_float_ibput" { "shmem_float_ibput" "pshmem_float_ibput" }] (dest: *mut f32, source: *const f32, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<f32>;
-    default ["dushmem_double_ibput" { "shmem_double_ibput" "pshmem_double_ibput" }] (dest: *mut f64, source: *const f64, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<f64>;
-    default ["dushmem_char_ibput" { "shmem_char_ibput" "pshmem_char_ibput" }] (dest: *mut i8, source: *const i8, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<i8>;
-    default ["dushmem_schar_ibput" { "shmem_schar_ibput" "pshmem_schar_ibput" }] (dest: *mut i8, source: *const i8, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<i8>;
-    default ["dushmem_short_ibput" { "shmem_short_ibput" "pshmem_short_ibput" }] (dest: *mut i16, source: *const i16, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<i16>;
-    default ["dushmem_int_ibput" { "shmem_int_ibput" "pshmem_int_ibput" }] (dest: *mut i32, source: *const i32, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<i32>;
-    default ["dushmem_long_ibput" { "shmem_long_ibput" "pshmem_long_ibput" }] (dest: *mut i64, source: *const i64, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<i64>;
-    default ["dushmem_longlong_ibput" { "shmem_longlong_ibput" "pshmem_longlong_ibput" }] (dest: *mut i64, source: *const i64, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<i64>;
-    default ["dushmem_uchar_ibput" { "shmem_uchar_ibput" "pshmem_uchar_ibput" }] (dest: *mut u8, source: *const u8, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<u8>;
-    default ["dushmem_ushort_ibput" { "shmem_ushort_ibput" "pshmem_ushort_ibput" }] (dest: *mut u16, source: *const u16, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<u16>;
-    default ["dushmem_uint_ibput" { "shmem_uint_ibput" "pshmem_uint_ibput" }] (dest: *mut u32, source: *const u32, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<u32>;
-    default ["dushmem_ulong_ibput" { "shmem_ulong_ibput" "pshmem_ulong_ibput" }] (dest: *mut u64, source: *const u64, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<u64>;
-    default ["dushmem_ulonglong_ibput" { "shmem_ulonglong_ibput" "pshmem_ulonglong_ibput" }] (dest: *mut u64, source: *const u64, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<u64>;
-    default ["dushmem_int8_ibput" { "shmem_int8_ibput" "pshmem_int8_ibput" }] (dest: *mut i8, source: *const i8, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<i8>;
-    default ["dushmem_int16_ibput" { "shmem_int16_ibput" "pshmem_int16_ibput" }] (dest: *mut i16, source: *const i16, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<i16>;
-    default ["dushmem_int32_ibput" { "shmem_int32_ibput" "pshmem_int32_ibput" }] (dest: *mut i32, source: *const i32, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<i32>;
-    default ["dushmem_int64_ibput" { "shmem_int64_ibput" "pshmem_int64_ibput" }] (dest: *mut i64, source: *const i64, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<i64>;
-    default ["dushmem_uint8_ibput" { "shmem_uint8_ibput" "pshmem_uint8_ibput" }] (dest: *mut u8, source: *const u8, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<u8>;
-    default ["dushmem_uint16_ibput" { "shmem_uint16_ibput" "pshmem_uint16_ibput" }] (dest: *mut u16, source: *const u16, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<u16>;
-    default ["dushmem_uint32_ibput" { "shmem_uint32_ibput" "pshmem_uint32_ibput" }] (dest: *mut u32, source: *const u32, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<u32>;
-    default ["dushmem_uint64_ibput" { "shmem_uint64_ibput" "pshmem_uint64_ibput" }] (dest: *mut u64, source: *const u64, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<u64>;
-    default ["dushmem_size_ibput" { "shmem_size_ibput" "pshmem_size_ibput" }] (dest: *mut u64, source: *const u64, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<u64>;
-    default ["dushmem_ptrdiff_ibput" { "shmem_ptrdiff_ibput" "pshmem_ptrdiff_ibput" }] (dest: *mut i64, source: *const i64, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<i64>;
-    default ["dushmem_longdouble_ibput" { "shmem_longdouble_ibput" "pshmem_longdouble_ibput" }] (dest: *mut LongDouble, source: *const LongDouble, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<LongDouble>;
-    ctx ["dushmem_ctx_float_ibput" { "shmem_ctx_float_ibput" "pshmem_ctx_float_ibput" }] (dest: *mut f32, source: *const f32, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<f32>;
-    ctx ["dushmem_ctx_double_ibput" { "shmem_ctx_double_ibput" "pshmem_ctx_double_ibput" }] (dest: *mut f64, source: *const f64, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<f64>;
-    ctx ["dushmem_ctx_char_ibput" { "shmem_ctx_char_ibput" "pshmem_ctx_char_ibput" }] (dest: *mut i8, source: *const i8, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<i8>;
-    ctx ["dushmem_ctx_schar_ibput" { "shmem_ctx_schar_ibput" "pshmem_ctx_schar_ibput" }] (dest: *mut i8, source: *const i8, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<i8>;
-    ctx ["dushmem_ctx_short_ibput" { "shmem_ctx_short_ibput" "pshmem_ctx_short_ibput" }] (dest: *mut i16, source: *const i16, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<i16>;
-    ctx ["dushmem_ctx_int_ibput" { "shmem_ctx_int_ibput" "pshmem_ctx_int_ibput" }] (dest: *mut i32, source: *const i32, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<i32>;
-    ctx ["dushmem_ctx_long_ibput" { "shmem_ctx_long_ibput" "pshmem_ctx_long_ibput" }] (dest: *mut i64, source: *const i64, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<i64>;
-    ctx ["dushmem_ctx_longlong_ibput" { "shmem_ctx_longlong_ibput" "pshmem_ctx_longlong_ibput" }] (dest: *mut i64, source: *const i64, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<i64>;
-    ctx ["dushmem_ctx_uchar_ibput" { "shmem_ctx_uchar_ibput" "pshmem_ctx_uchar_ibput" }] (dest: *mut u8, source: *const u8, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<u8>;
-    ctx ["dushmem_ctx_ushort_ibput" { "shmem_ctx_ushort_ibput" "pshmem_ctx_ushort_ibput" }] (dest: *mut u16, source: *const u16, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<u16>;
-    ctx ["dushmem_ctx_uint_ibput" { "shmem_ctx_uint_ibput" "pshmem_ctx_uint_ibput" }] (dest: *mut u32, source: *const u32, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<u32>;
-    ctx ["dushmem_ctx_ulong_ibput" { "shmem_ctx_ulong_ibput" "pshmem_ctx_ulong_ibput" }] (dest: *mut u64, source: *const u64, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<u64>;
-    ctx ["dushmem_ctx_ulonglong_ibput" { "shmem_ctx_ulonglong_ibput" "pshmem_ctx_ulonglong_ibput" }] (dest: *mut u64, source: *const u64, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<u64>;
-    ctx ["dushmem_ctx_int8_ibput" { "shmem_ctx_int8_ibput" "pshmem_ctx_int8_ibput" }] (dest: *mut i8, source: *const i8, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<i8>;
-    ctx ["dushmem_ctx_int16_ibput" { "shmem_ctx_int16_ibput" "pshmem_ctx_int16_ibput" }] (dest: *mut i16, source: *const i16, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<i16>;
-    ctx ["dushmem_ctx_int32_ibput" { "shmem_ctx_int32_ibput" "pshmem_ctx_int32_ibput" }] (dest: *mut i32, source: *const i32, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<i32>;
-    ctx ["dushmem_ctx_int64_ibput" { "shmem_ctx_int64_ibput" "pshmem_ctx_int64_ibput" }] (dest: *mut i64, source: *const i64, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<i64>;
-    ctx ["dushmem_ctx_uint8_ibput" { "shmem_ctx_uint8_ibput" "pshmem_ctx_uint8_ibput" }] (dest: *mut u8, source: *const u8, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<u8>;
-    ctx ["dushmem_ctx_uint16_ibput" { "shmem_ctx_uint16_ibput" "pshmem_ctx_uint16_ibput" }] (dest: *mut u16, source: *const u16, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<u16>;
-    ctx ["dushmem_ctx_uint32_ibput" { "shmem_ctx_uint32_ibput" "pshmem_ctx_uint32_ibput" }] (dest: *mut u32, source: *const u32, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<u32>;
-    ctx ["dushmem_ctx_uint64_ibput" { "shmem_ctx_uint64_ibput" "pshmem_ctx_uint64_ibput" }] (dest: *mut u64, source: *const u64, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<u64>;
-    ctx ["dushmem_ctx_size_ibput" { "shmem_ctx_size_ibput" "pshmem_ctx_size_ibput" }] (dest: *mut u64, source: *const u64, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<u64>;
-    ctx ["dushmem_ctx_ptrdiff_ibput" { "shmem_ctx_ptrdiff_ibput" "pshmem_ctx_ptrdiff_ibput" }] (dest: *mut i64, source: *const i64, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<i64>;
-    ctx ["dushmem_ctx_longdouble_ibput" { "shmem_ctx_longdouble_ibput" "pshmem_ctx_longdouble_ibput" }] (dest: *mut LongDouble, source: *const LongDouble, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<LongDouble>;
-    // ibput<N>
-    default ["dushmem_ibput8" { "shmem_ibput8" "pshmem_ibput8" }] (dest: *mut u8, source: *const u8, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<u8>;
-    default ["dushmem_ibput16" { "shmem_ibput16" "pshmem_ibput16" }] (dest: *mut u16, source: *const u16, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<u16>;
-    default ["dushmem_ibput32" { "shmem_ibput32" "pshmem_ibput32" }] (dest: *mut u32, source: *const u32, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<u32>;
-    default ["dushmem_ibput64" { "shmem_ibput64" "pshmem_ibput64" }] (dest: *mut u64, source: *const u64, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<u64>;
-    default ["dushmem_ibput128" { "shmem_ibput128" "pshmem_ibput128" }] (dest: *mut Wide, source: *const Wide, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<Wide>;
-    ctx ["dushmem_ctx_ibput8" { "shmem_ctx_ibput8" "pshmem_ctx_ibput8" }] (dest: *mut u8, source: *const u8, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<u8>;
-    ctx ["dushmem_ctx_ibput16" { "shmem_ctx_ibput16" "pshmem_ctx_ibput16" }] (dest: *mut u16, source: *const u16, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<u16>;
-    ctx ["dushmem_ctx_ibput32" { "shmem_ctx_ibput32" "pshmem_ctx_ibput32" }] (dest: *mut u32, source: *const u32, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<u32>;
-    ctx ["dushmem_ctx_ibput64" { "shmem_ctx_ibput64" "pshmem_ctx_ibput64" }] (dest: *mut u64, source: *const u64, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<u64>;
-    ctx ["dushmem_ctx_ibput128" { "shmem_ctx_ibput128" "pshmem_ctx_ibput128" }] (dest: *mut Wide, source: *const Wide, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<Wide>;
     // <T>_get
     default ["dushmem_float_get" "nvshmem_float_get" { "shmem_float_get" "pshmem_float_get" }] (dest: *mut f32, source: *const f32, nelems: usize, pe: i32) -> () => rma::get::<f32>;
     default ["dushmem_double_get" "nvshmem_double_get" { "shmem_double_get" "pshmem_double_get" }] (dest: *mut f64, source: *const f64, nelems: usize, pe: i32) -> () => rma::get::<f64>;
@@ -259,6 +211,8 @@ export! {
     default ["dushmem_size_get" "nvshmem_size_get" { "shmem_size_get" "pshmem_size_get" }] (dest: *mut u64, source: *const u64, nelems: usize, pe: i32) -> () => rma::get::<u64>;
     default ["dushmem_ptrdiff_get" "nvshmem_ptrdiff_get" { "shmem_ptrdiff_get" "pshmem_ptrdiff_get" }] (dest: *mut i64, source: *const i64, nelems: usize, pe: i32) -> () => rma::get::<i64>;
     default ["dushmem_longdouble_get" { "shmem_longdouble_get" "pshmem_longdouble_get" }] (dest: *mut LongDouble, source: *const LongDouble, nelems: usize, pe: i32) -> () => rma::get::<LongDouble>;
+    default ["dushmem_half_get" "nvshmem_half_get"] (dest: *mut Half, source: *const Half, nelems: usize, pe: i32) -> () => rma::get::<Half>;
+    default ["dushmem_bfloat16_get" "nvshmem_bfloat16_get"] (dest: *mut BFloat16, source: *const BFloat16, nelems: usize, pe: i32) -> () => rma::get::<BFloat16>;
     ctx ["dushmem_ctx_float_get" { "shmem_ctx_float_get" "pshmem_ctx_float_get" }] (dest: *mut f32, source: *const f32, nelems: usize, pe: i32) -> () => rma::get::<f32>;
     ctx ["dushmem_ctx_double_get" { "shmem_ctx_double_get" "pshmem_ctx_double_get" }] (dest: *mut f64, source: *const f64, nelems: usize, pe: i32) -> () => rma::get::<f64>;
     ctx ["dushmem_ctx_char_get" { "shmem_ctx_char_get" "pshmem_ctx_char_get" }] (dest: *mut i8, source: *const i8, nelems: usize, pe: i32) -> () => rma::get::<i8>;
@@ -283,6 +237,8 @@ export! {
     ctx ["dushmem_ctx_size_get" { "shmem_ctx_size_get" "pshmem_ctx_size_get" }] (dest: *mut u64, source: *const u64, nelems: usize, pe: i32) -> () => rma::get::<u64>;
     ctx ["dushmem_ctx_ptrdiff_get" { "shmem_ctx_ptrdiff_get" "pshmem_ctx_ptrdiff_get" }] (dest: *mut i64, source: *const i64, nelems: usize, pe: i32) -> () => rma::get::<i64>;
     ctx ["dushmem_ctx_longdouble_get" { "shmem_ctx_longdouble_get" "pshmem_ctx_longdouble_get" }] (dest: *mut LongDouble, source: *const LongDouble, nelems: usize, pe: i32) -> () => rma::get::<LongDouble>;
+    ctx ["dushmem_ctx_half_get"] (dest: *mut Half, source: *const Half, nelems: usize, pe: i32) -> () => rma::get::<Half>;
+    ctx ["dushmem_ctx_bfloat16_get"] (dest: *mut BFloat16, source: *const BFloat16, nelems: usize, pe: i32) -> () => rma::get::<BFloat16>;
     // get<N>
     default ["dushmem_get8" "nvshmem_get8" { "shmem_get8" "pshmem_get8" }] (dest: *mut u8, source: *const u8, nelems: usize, pe: i32) -> () => rma::get::<u8>;
     default ["dushmem_get16" "nvshmem_get16" { "shmem_get16" "pshmem_get16" }] (dest: *mut u16, source: *const u16, nelems: usize, pe: i32) -> () => rma::get::<u16>;
@@ -321,6 +277,8 @@ export! {
     default ["dushmem_uint64_g" "nvshmem_uint64_g" { "shmem_uint64_g" "pshmem_uint64_g" }] (source: *const u64, pe: i32) -> u64 => rma::g::<u64>;
     default ["dushmem_size_g" "nvshmem_size_g" { "shmem_size_g" "pshmem_size_g" }] (source: *const u64, pe: i32) -> u64 => rma::g::<u64>;
     default ["dushmem_ptrdiff_g" "nvshmem_ptrdiff_g" { "shmem_ptrdiff_g" "pshmem_ptrdiff_g" }] (source: *const i64, pe: i32) -> i64 => rma::g::<i64>;
+    default ["dushmem_half_g" "nvshmem_half_g"] (source: *const Half, pe: i32) -> Half => rma::g::<Half>;
+    default ["dushmem_bfloat16_g" "nvshmem_bfloat16_g"] (source: *const BFloat16, pe: i32) -> BFloat16 => rma::g::<BFloat16>;
     ctx ["dushmem_ctx_float_g" { "shmem_ctx_float_g" "pshmem_ctx_float_g" }] (source: *const f32, pe: i32) -> f32 => rma::g::<f32>;
     ctx ["dushmem_ctx_double_g" { "shmem_ctx_double_g" "pshmem_ctx_double_g" }] (source: *const f64, pe: i32) -> f64 => rma::g::<f64>;
     ctx ["dushmem_ctx_char_g" { "shmem_ctx_char_g" "pshmem_ctx_char_g" }] (source: *const i8, pe: i32) -> i8 => rma::g::<i8>;
@@ -344,6 +302,8 @@ export! {
     ctx ["dushmem_ctx_uint64_g" { "shmem_ctx_uint64_g" "pshmem_ctx_uint64_g" }] (source: *const u64, pe: i32) -> u64 => rma::g::<u64>;
     ctx ["dushmem_ctx_size_g" { "shmem_ctx_size_g" "pshmem_ctx_size_g" }] (source: *const u64, pe: i32) -> u64 => rma::g::<u64>;
     ctx ["dushmem_ctx_ptrdiff_g" { "shmem_ctx_ptrdiff_g" "pshmem_ctx_ptrdiff_g" }] (source: *const i64, pe: i32) -> i64 => rma::g::<i64>;
+    ctx ["dushmem_ctx_half_g"] (source: *const Half, pe: i32) -> Half => rma::g::<Half>;
+    ctx ["dushmem_ctx_bfloat16_g"] (source: *const BFloat16, pe: i32) -> BFloat16 => rma::g::<BFloat16>;
     // <T>_iget
     default ["dushmem_float_iget" "nvshmem_float_iget" { "shmem_float_iget" "pshmem_float_iget" }] (dest: *mut f32, source: *const f32, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iget::<f32>;
     default ["dushmem_double_iget" "nvshmem_double_iget" { "shmem_double_iget" "pshmem_double_iget" }] (dest: *mut f64, source: *const f64, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iget::<f64>;
@@ -369,6 +329,8 @@ export! {
     default ["dushmem_size_iget" "nvshmem_size_iget" { "shmem_size_iget" "pshmem_size_iget" }] (dest: *mut u64, source: *const u64, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iget::<u64>;
     default ["dushmem_ptrdiff_iget" "nvshmem_ptrdiff_iget" { "shmem_ptrdiff_iget" "pshmem_ptrdiff_iget" }] (dest: *mut i64, source: *const i64, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iget::<i64>;
     default ["dushmem_longdouble_iget" { "shmem_longdouble_iget" "pshmem_longdouble_iget" }] (dest: *mut LongDouble, source: *const LongDouble, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iget::<LongDouble>;
+    default ["dushmem_half_iget" "nvshmem_half_iget"] (dest: *mut Half, source: *const Half, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iget::<Half>;
+    default ["dushmem_bfloat16_iget" "nvshmem_bfloat16_iget"] (dest: *mut BFloat16, source: *const BFloat16, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iget::<BFloat16>;
     ctx ["dushmem_ctx_float_iget" { "shmem_ctx_float_iget" "pshmem_ctx_float_iget" }] (dest: *mut f32, source: *const f32, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iget::<f32>;
     ctx ["dushmem_ctx_double_iget" { "shmem_ctx_double_iget" "pshmem_ctx_double_iget" }] (dest: *mut f64, source: *const f64, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iget::<f64>;
     ctx ["dushmem_ctx_char_iget" { "shmem_ctx_char_iget" "pshmem_ctx_char_iget" }] (dest: *mut i8, source: *const i8, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iget::<i8>;
@@ -393,6 +355,8 @@ export! {
     ctx ["dushmem_ctx_size_iget" { "shmem_ctx_size_iget" "pshmem_ctx_size_iget" }] (dest: *mut u64, source: *const u64, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iget::<u64>;
     ctx ["dushmem_ctx_ptrdiff_iget" { "shmem_ctx_ptrdiff_iget" "pshmem_ctx_ptrdiff_iget" }] (dest: *mut i64, source: *const i64, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iget::<i64>;
     ctx ["dushmem_ctx_longdouble_iget" { "shmem_ctx_longdouble_iget" "pshmem_ctx_longdouble_iget" }] (dest: *mut LongDouble, source: *const LongDouble, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iget::<LongDouble>;
+    ctx ["dushmem_ctx_half_iget"] (dest: *mut Half, source: *const Half, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iget::<Half>;
+    ctx ["dushmem_ctx_bfloat16_iget"] (dest: *mut BFloat16, source: *const BFloat16, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iget::<BFloat16>;
     // iget<N>
     default ["dushmem_iget8" "nvshmem_iget8" { "shmem_iget8" "pshmem_iget8" }] (dest: *mut u8, source: *const u8, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iget::<u8>;
     default ["dushmem_iget16" "nvshmem_iget16" { "shmem_iget16" "pshmem_iget16" }] (dest: *mut u16, source: *const u16, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iget::<u16>;
@@ -404,66 +368,6 @@ export! {
     ctx ["dushmem_ctx_iget32" { "shmem_ctx_iget32" "pshmem_ctx_iget32" }] (dest: *mut u32, source: *const u32, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iget::<u32>;
     ctx ["dushmem_ctx_iget64" { "shmem_ctx_iget64" "pshmem_ctx_iget64" }] (dest: *mut u64, source: *const u64, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iget::<u64>;
     ctx ["dushmem_ctx_iget128" { "shmem_ctx_iget128" "pshmem_ctx_iget128" }] (dest: *mut Wide, source: *const Wide, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iget::<Wide>;
-    // <T>_ibget
-    default ["dushmem_float_ibget" { "shmem_float_ibget" "pshmem_float_ibget" }] (dest: *mut f32, source: *const f32, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<f32>;
-    default ["dushmem_double_ibget" { "shmem_double_ibget" "pshmem_double_ibget" }] (dest: *mut f64, source: *const f64, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<f64>;
-    default ["dushmem_char_ibget" { "shmem_char_ibget" "pshmem_char_ibget" }] (dest: *mut i8, source: *const i8, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<i8>;
-    default ["dushmem_schar_ibget" { "shmem_schar_ibget" "pshmem_schar_ibget" }] (dest: *mut i8, source: *const i8, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<i8>;
-    default ["dushmem_short_ibget" { "shmem_short_ibget" "pshmem_short_ibget" }] (dest: *mut i16, source: *const i16, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<i16>;
-    default ["dushmem_int_ibget" { "shmem_int_ibget" "pshmem_int_ibget" }] (dest: *mut i32, source: *const i32, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<i32>;
-    default ["dushmem_long_ibget" { "shmem_long_ibget" "pshmem_long_ibget" }] (dest: *mut i64, source: *const i64, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<i64>;
-    default ["dushmem_longlong_ibget" { "shmem_longlong_ibget" "pshmem_longlong_ibget" }] (dest: *mut i64, source: *const i64, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<i64>;
-    default ["dushmem_uchar_ibget" { "shmem_uchar_ibget" "pshmem_uchar_ibget" }] (dest: *mut u8, source: *const u8, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<u8>;
-    default ["dushmem_ushort_ibget" { "shmem_ushort_ibget" "pshmem_ushort_ibget" }] (dest: *mut u16, source: *const u16, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<u16>;
-    default ["dushmem_uint_ibget" { "shmem_uint_ibget" "pshmem_uint_ibget" }] (dest: *mut u32, source: *const u32, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<u32>;
-    default ["dushmem_ulong_ibget" { "shmem_ulong_ibget" "pshmem_ulong_ibget" }] (dest: *mut u64, source: *const u64, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<u64>;
-    default ["dushmem_ulonglong_ibget" { "shmem_ulonglong_ibget" "pshmem_ulonglong_ibget" }] (dest: *mut u64, source: *const u64, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<u64>;
-    default ["dushmem_int8_ibget" { "shmem_int8_ibget" "pshmem_int8_ibget" }] (dest: *mut i8, source: *const i8, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<i8>;
-    default ["dushmem_int16_ibget" { "shmem_int16_ibget" "pshmem_int16_ibget" }] (dest: *mut i16, source: *const i16, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<i16>;
-    default ["dushmem_int32_ibget" { "shmem_int32_ibget" "pshmem_int32_ibget" }] (dest: *mut i32, source: *const i32, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<i32>;
-    default ["dushmem_int64_ibget" { "shmem_int64_ibget" "pshmem_int64_ibget" }] (dest: *mut i64, source: *const i64, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<i64>;
-    default ["dushmem_uint8_ibget" { "shmem_uint8_ibget" "pshmem_uint8_ibget" }] (dest: *mut u8, source: *const u8, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<u8>;
-    default ["dushmem_uint16_ibget" { "shmem_uint16_ibget" "pshmem_uint16_ibget" }] (dest: *mut u16, source: *const u16, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<u16>;
-    default ["dushmem_uint32_ibget" { "shmem_uint32_ibget" "pshmem_uint32_ibget" }] (dest: *mut u32, source: *const u32, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<u32>;
-    default ["dushmem_uint64_ibget" { "shmem_uint64_ibget" "pshmem_uint64_ibget" }] (dest: *mut u64, source: *const u64, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<u64>;
-    default ["dushmem_size_ibget" { "shmem_size_ibget" "pshmem_size_ibget" }] (dest: *mut u64, source: *const u64, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<u64>;
-    default ["dushmem_ptrdiff_ibget" { "shmem_ptrdiff_ibget" "pshmem_ptrdiff_ibget" }] (dest: *mut i64, source: *const i64, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<i64>;
-    default ["dushmem_longdouble_ibget" { "shmem_longdouble_ibget" "pshmem_longdouble_ibget" }] (dest: *mut LongDouble, source: *const LongDouble, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<LongDouble>;
-    ctx ["dushmem_ctx_float_ibget" { "shmem_ctx_float_ibget" "pshmem_ctx_float_ibget" }] (dest: *mut f32, source: *const f32, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<f32>;
-    ctx ["dushmem_ctx_double_ibget" { "shmem_ctx_double_ibget" "pshmem_ctx_double_ibget" }] (dest: *mut f64, source: *const f64, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<f64>;
-    ctx ["dushmem_ctx_char_ibget" { "shmem_ctx_char_ibget" "pshmem_ctx_char_ibget" }] (dest: *mut i8, source: *const i8, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<i8>;
-    ctx ["dushmem_ctx_schar_ibget" { "shmem_ctx_schar_ibget" "pshmem_ctx_schar_ibget" }] (dest: *mut i8, source: *const i8, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<i8>;
-    ctx ["dushmem_ctx_short_ibget" { "shmem_ctx_short_ibget" "pshmem_ctx_short_ibget" }] (dest: *mut i16, source: *const i16, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<i16>;
-    ctx ["dushmem_ctx_int_ibget" { "shmem_ctx_int_ibget" "pshmem_ctx_int_ibget" }] (dest: *mut i32, source: *const i32, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<i32>;
-    ctx ["dushmem_ctx_long_ibget" { "shmem_ctx_long_ibget" "pshmem_ctx_long_ibget" }] (dest: *mut i64, source: *const i64, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<i64>;
-    ctx ["dushmem_ctx_longlong_ibget" { "shmem_ctx_longlong_ibget" "pshmem_ctx_longlong_ibget" }] (dest: *mut i64, source: *const i64, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<i64>;
-    ctx ["dushmem_ctx_uchar_ibget" { "shmem_ctx_uchar_ibget" "pshmem_ctx_uchar_ibget" }] (dest: *mut u8, source: *const u8, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<u8>;
-    ctx ["dushmem_ctx_ushort_ibget" { "shmem_ctx_ushort_ibget" "pshmem_ctx_ushort_ibget" }] (dest: *mut u16, source: *const u16, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<u16>;
-    ctx ["dushmem_ctx_uint_ibget" { "shmem_ctx_uint_ibget" "pshmem_ctx_uint_ibget" }] (dest: *mut u32, source: *const u32, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<u32>;
-    ctx ["dushmem_ctx_ulong_ibget" { "shmem_ctx_ulong_ibget" "pshmem_ctx_ulong_ibget" }] (dest: *mut u64, source: *const u64, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<u64>;
-    ctx ["dushmem_ctx_ulonglong_ibget" { "shmem_ctx_ulonglong_ibget" "pshmem_ctx_ulonglong_ibget" }] (dest: *mut u64, source: *const u64, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<u64>;
-    ctx ["dushmem_ctx_int8_ibget" { "shmem_ctx_int8_ibget" "pshmem_ctx_int8_ibget" }] (dest: *mut i8, source: *const i8, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<i8>;
-    ctx ["dushmem_ctx_int16_ibget" { "shmem_ctx_int16_ibget" "pshmem_ctx_int16_ibget" }] (dest: *mut i16, source: *const i16, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<i16>;
-    ctx ["dushmem_ctx_int32_ibget" { "shmem_ctx_int32_ibget" "pshmem_ctx_int32_ibget" }] (dest: *mut i32, source: *const i32, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<i32>;
-    ctx ["dushmem_ctx_int64_ibget" { "shmem_ctx_int64_ibget" "pshmem_ctx_int64_ibget" }] (dest: *mut i64, source: *const i64, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<i64>;
-    ctx ["dushmem_ctx_uint8_ibget" { "shmem_ctx_uint8_ibget" "pshmem_ctx_uint8_ibget" }] (dest: *mut u8, source: *const u8, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<u8>;
-    ctx ["dushmem_ctx_uint16_ibget" { "shmem_ctx_uint16_ibget" "pshmem_ctx_uint16_ibget" }] (dest: *mut u16, source: *const u16, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<u16>;
-    ctx ["dushmem_ctx_uint32_ibget" { "shmem_ctx_uint32_ibget" "pshmem_ctx_uint32_ibget" }] (dest: *mut u32, source: *const u32, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<u32>;
-    ctx ["dushmem_ctx_uint64_ibget" { "shmem_ctx_uint64_ibget" "pshmem_ctx_uint64_ibget" }] (dest: *mut u64, source: *const u64, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<u64>;
-    ctx ["dushmem_ctx_size_ibget" { "shmem_ctx_size_ibget" "pshmem_ctx_size_ibget" }] (dest: *mut u64, source: *const u64, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<u64>;
-    ctx ["dushmem_ctx_ptrdiff_ibget" { "shmem_ctx_ptrdiff_ibget" "pshmem_ctx_ptrdiff_ibget" }] (dest: *mut i64, source: *const i64, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<i64>;
-    ctx ["dushmem_ctx_longdouble_ibget" { "shmem_ctx_longdouble_ibget" "pshmem_ctx_longdouble_ibget" }] (dest: *mut LongDouble, source: *const LongDouble, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<LongDouble>;
-    // ibget<N>
-    default ["dushmem_ibget8" { "shmem_ibget8" "pshmem_ibget8" }] (dest: *mut u8, source: *const u8, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<u8>;
-    default ["dushmem_ibget16" { "shmem_ibget16" "pshmem_ibget16" }] (dest: *mut u16, source: *const u16, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<u16>;
-    default ["dushmem_ibget32" { "shmem_ibget32" "pshmem_ibget32" }] (dest: *mut u32, source: *const u32, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<u32>;
-    default ["dushmem_ibget64" { "shmem_ibget64" "pshmem_ibget64" }] (dest: *mut u64, source: *const u64, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<u64>;
-    default ["dushmem_ibget128" { "shmem_ibget128" "pshmem_ibget128" }] (dest: *mut Wide, source: *const Wide, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<Wide>;
-    ctx ["dushmem_ctx_ibget8" { "shmem_ctx_ibget8" "pshmem_ctx_ibget8" }] (dest: *mut u8, source: *const u8, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<u8>;
-    ctx ["dushmem_ctx_ibget16" { "shmem_ctx_ibget16" "pshmem_ctx_ibget16" }] (dest: *mut u16, source: *const u16, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<u16>;
-    ctx ["dushmem_ctx_ibget32" { "shmem_ctx_ibget32" "pshmem_ctx_ibget32" }] (dest: *mut u32, source: *const u32, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<u32>;
-    ctx ["dushmem_ctx_ibget64" { "shmem_ctx_ibget64" "pshmem_ctx_ibget64" }] (dest: *mut u64, source: *const u64, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<u64>;
-    ctx ["dushmem_ctx_ibget128" { "shmem_ctx_ibget128" "pshmem_ctx_ibget128" }] (dest: *mut Wide, source: *const Wide, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<Wide>;
     // <T>_put_nbi
     default ["dushmem_float_put_nbi" "nvshmem_float_put_nbi" { "shmem_float_put_nbi" "pshmem_float_put_nbi" }] (dest: *mut f32, source: *const f32, nelems: usize, pe: i32) -> () => rma::put_nbi::<f32>;
     default ["dushmem_double_put_nbi" "nvshmem_double_put_nbi" { "shmem_double_put_nbi" "pshmem_double_put_nbi" }] (dest: *mut f64, source: *const f64, nelems: usize, pe: i32) -> () => rma::put_nbi::<f64>;
@@ -489,6 +393,8 @@ export! {
     default ["dushmem_size_put_nbi" "nvshmem_size_put_nbi" { "shmem_size_put_nbi" "pshmem_size_put_nbi" }] (dest: *mut u64, source: *const u64, nelems: usize, pe: i32) -> () => rma::put_nbi::<u64>;
     default ["dushmem_ptrdiff_put_nbi" "nvshmem_ptrdiff_put_nbi" { "shmem_ptrdiff_put_nbi" "pshmem_ptrdiff_put_nbi" }] (dest: *mut i64, source: *const i64, nelems: usize, pe: i32) -> () => rma::put_nbi::<i64>;
     default ["dushmem_longdouble_put_nbi" { "shmem_longdouble_put_nbi" "pshmem_longdouble_put_nbi" }] (dest: *mut LongDouble, source: *const LongDouble, nelems: usize, pe: i32) -> () => rma::put_nbi::<LongDouble>;
+    default ["dushmem_half_put_nbi" "nvshmem_half_put_nbi"] (dest: *mut Half, source: *const Half, nelems: usize, pe: i32) -> () => rma::put_nbi::<Half>;
+    default ["dushmem_bfloat16_put_nbi" "nvshmem_bfloat16_put_nbi"] (dest: *mut BFloat16, source: *const BFloat16, nelems: usize, pe: i32) -> () => rma::put_nbi::<BFloat16>;
     ctx ["dushmem_ctx_float_put_nbi" { "shmem_ctx_float_put_nbi" "pshmem_ctx_float_put_nbi" }] (dest: *mut f32, source: *const f32, nelems: usize, pe: i32) -> () => rma::put_nbi::<f32>;
     ctx ["dushmem_ctx_double_put_nbi" { "shmem_ctx_double_put_nbi" "pshmem_ctx_double_put_nbi" }] (dest: *mut f64, source: *const f64, nelems: usize, pe: i32) -> () => rma::put_nbi::<f64>;
     ctx ["dushmem_ctx_char_put_nbi" { "shmem_ctx_char_put_nbi" "pshmem_ctx_char_put_nbi" }] (dest: *mut i8, source: *const i8, nelems: usize, pe: i32) -> () => rma::put_nbi::<i8>;
@@ -513,6 +419,8 @@ export! {
     ctx ["dushmem_ctx_size_put_nbi" { "shmem_ctx_size_put_nbi" "pshmem_ctx_size_put_nbi" }] (dest: *mut u64, source: *const u64, nelems: usize, pe: i32) -> () => rma::put_nbi::<u64>;
     ctx ["dushmem_ctx_ptrdiff_put_nbi" { "shmem_ctx_ptrdiff_put_nbi" "pshmem_ctx_ptrdiff_put_nbi" }] (dest: *mut i64, source: *const i64, nelems: usize, pe: i32) -> () => rma::put_nbi::<i64>;
     ctx ["dushmem_ctx_longdouble_put_nbi" { "shmem_ctx_longdouble_put_nbi" "pshmem_ctx_longdouble_put_nbi" }] (dest: *mut LongDouble, source: *const LongDouble, nelems: usize, pe: i32) -> () => rma::put_nbi::<LongDouble>;
+    ctx ["dushmem_ctx_half_put_nbi"] (dest: *mut Half, source: *const Half, nelems: usize, pe: i32) -> () => rma::put_nbi::<Half>;
+    ctx ["dushmem_ctx_bfloat16_put_nbi"] (dest: *mut BFloat16, source: *const BFloat16, nelems: usize, pe: i32) -> () => rma::put_nbi::<BFloat16>;
     // put<N>_nbi
     default ["dushmem_put8_nbi" "nvshmem_put8_nbi" { "shmem_put8_nbi" "pshmem_put8_nbi" }] (dest: *mut u8, source: *const u8, nelems: usize, pe: i32) -> () => rma::put_nbi::<u8>;
     default ["dushmem_put16_nbi" "nvshmem_put16_nbi" { "shmem_put16_nbi" "pshmem_put16_nbi" }] (dest: *mut u16, source: *const u16, nelems: usize, pe: i32) -> () => rma::put_nbi::<u16>;
@@ -552,6 +460,8 @@ export! {
     default ["dushmem_size_get_nbi" "nvshmem_size_get_nbi" { "shmem_size_get_nbi" "pshmem_size_get_nbi" }] (dest: *mut u64, source: *const u64, nelems: usize, pe: i32) -> () => rma::get_nbi::<u64>;
     default ["dushmem_ptrdiff_get_nbi" "nvshmem_ptrdiff_get_nbi" { "shmem_ptrdiff_get_nbi" "pshmem_ptrdiff_get_nbi" }] (dest: *mut i64, source: *const i64, nelems: usize, pe: i32) -> () => rma::get_nbi::<i64>;
     default ["dushmem_longdouble_get_nbi" { "shmem_longdouble_get_nbi" "pshmem_longdouble_get_nbi" }] (dest: *mut LongDouble, source: *const LongDouble, nelems: usize, pe: i32) -> () => rma::get_nbi::<LongDouble>;
+    default ["dushmem_half_get_nbi" "nvshmem_half_get_nbi"] (dest: *mut Half, source: *const Half, nelems: usize, pe: i32) -> () => rma::get_nbi::<Half>;
+    default ["dushmem_bfloat16_get_nbi" "nvshmem_bfloat16_get_nbi"] (dest: *mut BFloat16, source: *const BFloat16, nelems: usize, pe: i32) -> () => rma::get_nbi::<BFloat16>;
     ctx ["dushmem_ctx_float_get_nbi" { "shmem_ctx_float_get_nbi" "pshmem_ctx_float_get_nbi" }] (dest: *mut f32, source: *const f32, nelems: usize, pe: i32) -> () => rma::get_nbi::<f32>;
     ctx ["dushmem_ctx_double_get_nbi" { "shmem_ctx_double_get_nbi" "pshmem_ctx_double_get_nbi" }] (dest: *mut f64, source: *const f64, nelems: usize, pe: i32) -> () => rma::get_nbi::<f64>;
     ctx ["dushmem_ctx_char_get_nbi" { "shmem_ctx_char_get_nbi" "pshmem_ctx_char_get_nbi" }] (dest: *mut i8, source: *const i8, nelems: usize, pe: i32) -> () => rma::get_nbi::<i8>;
@@ -576,6 +486,8 @@ export! {
     ctx ["dushmem_ctx_size_get_nbi" { "shmem_ctx_size_get_nbi" "pshmem_ctx_size_get_nbi" }] (dest: *mut u64, source: *const u64, nelems: usize, pe: i32) -> () => rma::get_nbi::<u64>;
     ctx ["dushmem_ctx_ptrdiff_get_nbi" { "shmem_ctx_ptrdiff_get_nbi" "pshmem_ctx_ptrdiff_get_nbi" }] (dest: *mut i64, source: *const i64, nelems: usize, pe: i32) -> () => rma::get_nbi::<i64>;
     ctx ["dushmem_ctx_longdouble_get_nbi" { "shmem_ctx_longdouble_get_nbi" "pshmem_ctx_longdouble_get_nbi" }] (dest: *mut LongDouble, source: *const LongDouble, nelems: usize, pe: i32) -> () => rma::get_nbi::<LongDouble>;
+    ctx ["dushmem_ctx_half_get_nbi"] (dest: *mut Half, source: *const Half, nelems: usize, pe: i32) -> () => rma::get_nbi::<Half>;
+    ctx ["dushmem_ctx_bfloat16_get_nbi"] (dest: *mut BFloat16, source: *const BFloat16, nelems: usize, pe: i32) -> () => rma::get_nbi::<BFloat16>;
     // get<N>_nbi
     default ["dushmem_get8_nbi" "nvshmem_get8_nbi" { "shmem_get8_nbi" "pshmem_get8_nbi" }] (dest: *mut u8, source: *const u8, nelems: usize, pe: i32) -> () => rma::get_nbi::<u8>;
     default ["dushmem_get16_nbi" "nvshmem_get16_nbi" { "shmem_get16_nbi" "pshmem_get16_nbi" }] (dest: *mut u16, source: *const u16, nelems: usize, pe: i32) -> () => rma::get_nbi::<u16>;
