@@ -93,12 +93,82 @@ extern "C" {
 /* How far initialisation has come: a STATUS_ constant. */
 int dushmemx_init_status(void);
 
+/* As init_attr. */
+int dushmemx_hostlib_init_attr(unsigned int flags, dushmemx_init_attr_t *attr);
+
+/* As finalize. */
+void dushmemx_hostlib_finalize(void);
+
+/* Joins a job as flags (INIT_WITH_...) and attributes say; 0 flags: as init. */
+int dushmemx_init_attr(unsigned int flags, dushmemx_init_attr_t *attributes);
+
+/* Fills in attr for INIT_WITH_UNIQUEID; the id stays the caller's. */
+int dushmemx_set_attr_uniqueid_args(int myrank, int nranks, const dushmemx_uniqueid_t *uniqueid, dushmemx_init_attr_t *attr);
+
+/* Fills in attr for INIT_WITH_MPI_COMM; mpi_comm is the address of an MPI_Comm. */
+int dushmemx_set_attr_mpi_comm_args(void *mpi_comm, dushmemx_init_attr_t *attr);
+
+/* Makes an id, on the PE that is to host the start; the other PEs get a copy by any means. */
+int dushmemx_get_uniqueid(dushmemx_uniqueid_t *uniqueid);
+
+/* Gives a module of the CUDA driver its state; an error in builds without CUDA. */
+int dushmemx_cumodule_init(struct CUmod_st *module);
+
+/* Ends what cumodule_init began. */
+int dushmemx_cumodule_finalize(struct CUmod_st *module);
+
+/* Gives a library of the CUDA driver its state; an error in builds without CUDA. */
+int dushmemx_culibrary_init(struct CUlib_st *library);
+
+/* Ends what culibrary_init began. */
+int dushmemx_culibrary_finalize(struct CUlib_st *library);
+
 #ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Version of the library. */
 void dushmemx_vendor_get_version_info(int *major, int *minor, int *patch);
 
 #endif
+
+/* ---- Memory management (OpenSHMEM 1.6, section 9.3) ---- */
+
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
+
+/* Address that reaches the object on all PEs of the team at once: NULL, there is none on this machine. */
+void *dushmemx_mc_ptr(dushmem_team_t team, const void *ptr);
+
+#endif
+
+/* Registers a buffer of the program as source and destination of transfers. */
+int dushmemx_buffer_register(void *addr, size_t length);
+
+/* Forgets the registered buffer that begins at addr. */
+int dushmemx_buffer_unregister(void *addr);
+
+/* Forgets all registered buffers. */
+void dushmemx_buffer_unregister_all(void);
+
+/* Symmetric address of a buffer: itself in the symmetric heap, else NULL. Collective. */
+void *dushmemx_buffer_register_symmetric(void *buf_ptr, size_t size, int flags);
+
+/* Ends what buffer_register_symmetric began. Collective. */
+int dushmemx_buffer_unregister_symmetric(void *mmap_ptr, size_t size);
+
+/* ---- Teams (OpenSHMEM 1.6, section 9.4) ---- */
+
+/* Stores a number under which the members of a new team can meet. */
+int dushmemx_team_get_uniqueid(dushmemx_team_uniqueid_t *uniqueid);
+
+/* Makes a team of npes PEs that pass the same config->uniqueid; no other PE takes part. */
+int dushmemx_team_init(dushmem_team_t *team, dushmem_team_config_t *config, long config_mask, int npes, int pe_idx_in_team);
+
+/* A new team of the parent's PEs that the list names, in its order. Collective on the parent. */
+int dushmemx_team_split_list(dushmem_team_t parent_team, const int *pes, int npes, const dushmem_team_config_t *config, long config_mask, dushmem_team_t *new_team);
+
+/* ---- Communication contexts (OpenSHMEM 1.6, section 9.5) ---- */
+
+/* Stores an array of num_qps handles of queue pairs, which the program frees. */
+int dushmemx_qp_create(int num_qps, dushmemx_qp_handle_t **out_qp_array);
 
 /* ---- Signals (OpenSHMEM 1.6, section 9.8) ---- */
 
@@ -483,6 +553,38 @@ void dushmemx_size_wait_until_on_stream(size_t *ivar, int cmp, size_t cmp_value,
 void dushmemx_ptrdiff_wait_until_on_stream(ptrdiff_t *ivar, int cmp, ptrdiff_t cmp_value, void *stream);
 void dushmemx_short_wait_until_on_stream(short *ivar, int cmp, short cmp_value, void *stream);
 void dushmemx_ushort_wait_until_on_stream(unsigned short *ivar, int cmp, unsigned short cmp_value, void *stream);
+
+/* Enqueues on the stream what wait_until_all does. */
+void dushmemx_int_wait_until_all_on_stream(int *ivars, size_t nelems, const int *status, int cmp, int cmp_value, void *stream);
+void dushmemx_long_wait_until_all_on_stream(long *ivars, size_t nelems, const int *status, int cmp, long cmp_value, void *stream);
+void dushmemx_longlong_wait_until_all_on_stream(long long *ivars, size_t nelems, const int *status, int cmp, long long cmp_value, void *stream);
+void dushmemx_uint_wait_until_all_on_stream(unsigned int *ivars, size_t nelems, const int *status, int cmp, unsigned int cmp_value, void *stream);
+void dushmemx_ulong_wait_until_all_on_stream(unsigned long *ivars, size_t nelems, const int *status, int cmp, unsigned long cmp_value, void *stream);
+void dushmemx_ulonglong_wait_until_all_on_stream(unsigned long long *ivars, size_t nelems, const int *status, int cmp, unsigned long long cmp_value, void *stream);
+void dushmemx_int32_wait_until_all_on_stream(int32_t *ivars, size_t nelems, const int *status, int cmp, int32_t cmp_value, void *stream);
+void dushmemx_int64_wait_until_all_on_stream(int64_t *ivars, size_t nelems, const int *status, int cmp, int64_t cmp_value, void *stream);
+void dushmemx_uint32_wait_until_all_on_stream(uint32_t *ivars, size_t nelems, const int *status, int cmp, uint32_t cmp_value, void *stream);
+void dushmemx_uint64_wait_until_all_on_stream(uint64_t *ivars, size_t nelems, const int *status, int cmp, uint64_t cmp_value, void *stream);
+void dushmemx_size_wait_until_all_on_stream(size_t *ivars, size_t nelems, const int *status, int cmp, size_t cmp_value, void *stream);
+void dushmemx_ptrdiff_wait_until_all_on_stream(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp, ptrdiff_t cmp_value, void *stream);
+void dushmemx_short_wait_until_all_on_stream(short *ivars, size_t nelems, const int *status, int cmp, short cmp_value, void *stream);
+void dushmemx_ushort_wait_until_all_on_stream(unsigned short *ivars, size_t nelems, const int *status, int cmp, unsigned short cmp_value, void *stream);
+
+/* Enqueues on the stream what wait_until_all_vector does. */
+void dushmemx_int_wait_until_all_vector_on_stream(int *ivars, size_t nelems, const int *status, int cmp, int *cmp_value, void *stream);
+void dushmemx_long_wait_until_all_vector_on_stream(long *ivars, size_t nelems, const int *status, int cmp, long *cmp_value, void *stream);
+void dushmemx_longlong_wait_until_all_vector_on_stream(long long *ivars, size_t nelems, const int *status, int cmp, long long *cmp_value, void *stream);
+void dushmemx_uint_wait_until_all_vector_on_stream(unsigned int *ivars, size_t nelems, const int *status, int cmp, unsigned int *cmp_value, void *stream);
+void dushmemx_ulong_wait_until_all_vector_on_stream(unsigned long *ivars, size_t nelems, const int *status, int cmp, unsigned long *cmp_value, void *stream);
+void dushmemx_ulonglong_wait_until_all_vector_on_stream(unsigned long long *ivars, size_t nelems, const int *status, int cmp, unsigned long long *cmp_value, void *stream);
+void dushmemx_int32_wait_until_all_vector_on_stream(int32_t *ivars, size_t nelems, const int *status, int cmp, int32_t *cmp_value, void *stream);
+void dushmemx_int64_wait_until_all_vector_on_stream(int64_t *ivars, size_t nelems, const int *status, int cmp, int64_t *cmp_value, void *stream);
+void dushmemx_uint32_wait_until_all_vector_on_stream(uint32_t *ivars, size_t nelems, const int *status, int cmp, uint32_t *cmp_value, void *stream);
+void dushmemx_uint64_wait_until_all_vector_on_stream(uint64_t *ivars, size_t nelems, const int *status, int cmp, uint64_t *cmp_value, void *stream);
+void dushmemx_size_wait_until_all_vector_on_stream(size_t *ivars, size_t nelems, const int *status, int cmp, size_t *cmp_value, void *stream);
+void dushmemx_ptrdiff_wait_until_all_vector_on_stream(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp, ptrdiff_t *cmp_value, void *stream);
+void dushmemx_short_wait_until_all_vector_on_stream(short *ivars, size_t nelems, const int *status, int cmp, short *cmp_value, void *stream);
+void dushmemx_ushort_wait_until_all_vector_on_stream(unsigned short *ivars, size_t nelems, const int *status, int cmp, unsigned short *cmp_value, void *stream);
 
 /* Enqueues on the stream what signal_wait_until does. */
 void dushmemx_signal_wait_until_on_stream(uint64_t *sig_addr, int cmp, uint64_t cmp_value, void *stream);

@@ -147,6 +147,9 @@ int nvshmem_team_translate_pe(nvshmem_team_t src_team, int src_pe, nvshmem_team_
 /* A new team of every stride-th PE of the parent. Collective on the parent; 0 on all its PEs on success. */
 int nvshmem_team_split_strided(nvshmem_team_t parent_team, int start, int stride, int size, const nvshmem_team_config_t *config, long config_mask, nvshmem_team_t *new_team);
 
+/* New teams of the rows (x axis) and columns (y axis) of a grid that is xrange PEs wide. Collective on the parent. */
+int nvshmem_team_split_2d(nvshmem_team_t parent_team, int xrange, const nvshmem_team_config_t *xaxis_config, long xaxis_mask, nvshmem_team_t *xaxis_team, const nvshmem_team_config_t *yaxis_config, long yaxis_mask, nvshmem_team_t *yaxis_team);
+
 /* Ends a team and the contexts made on it. Collective on the team. */
 void nvshmem_team_destroy(nvshmem_team_t team);
 

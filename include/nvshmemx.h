@@ -101,12 +101,88 @@ extern "C" {
 /* How far initialisation has come: a STATUS_ constant. */
 int nvshmemx_init_status(void);
 
+/* As init_attr. */
+int nvshmemx_hostlib_init_attr(unsigned int flags, nvshmemx_init_attr_t *attr);
+
+/* As finalize. */
+void nvshmemx_hostlib_finalize(void);
+
+/* Joins a job as flags (INIT_WITH_...) and attributes say; 0 flags: as init. */
+int nvshmemx_init_attr(unsigned int flags, nvshmemx_init_attr_t *attributes);
+
+/* Fills in attr for INIT_WITH_UNIQUEID; the id stays the caller's. */
+int nvshmemx_set_attr_uniqueid_args(int myrank, int nranks, const nvshmemx_uniqueid_t *uniqueid, nvshmemx_init_attr_t *attr);
+
+/* Fills in attr for INIT_WITH_MPI_COMM; mpi_comm is the address of an MPI_Comm. */
+int nvshmemx_set_attr_mpi_comm_args(void *mpi_comm, nvshmemx_init_attr_t *attr);
+
+/* Makes an id, on the PE that is to host the start; the other PEs get a copy by any means. */
+int nvshmemx_get_uniqueid(nvshmemx_uniqueid_t *uniqueid);
+
+/* Gives a module of the CUDA driver its state; an error in builds without CUDA. */
+int nvshmemx_cumodule_init(struct CUmod_st *module);
+
+/* Ends what cumodule_init began. */
+int nvshmemx_cumodule_finalize(struct CUmod_st *module);
+
+/* Gives a library of the CUDA driver its state; an error in builds without CUDA. */
+int nvshmemx_culibrary_init(struct CUlib_st *library);
+
+/* Ends what culibrary_init began. */
+int nvshmemx_culibrary_finalize(struct CUlib_st *library);
+
 #ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Version of the library. */
 void nvshmemx_vendor_get_version_info(int *major, int *minor, int *patch);
 
 #endif
+
+/* What NVSHMEM's headers call to initialise. */
+int nvshmemid_hostlib_init_attr(int requested, int *provided, unsigned int bootstrap_flags, nvshmemx_init_attr_t *attr, nvshmemi_version_t device_lib_version, nvshmemx_device_lib_init_cb cb);
+
+/* What NVSHMEM's headers call to finalize. */
+void nvshmemid_hostlib_finalize(void *device_ctx, void *transport_device_ctx);
+
+/* What NVSHMEM's headers call for init_status. */
+int nvshmemid_init_status(void);
+
+/* ---- Memory management (OpenSHMEM 1.6, section 9.3) ---- */
+
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
+
+/* Address that reaches the object on all PEs of the team at once: NULL, there is none on this machine. */
+void *nvshmemx_mc_ptr(nvshmem_team_t team, const void *ptr);
+
+#endif
+
+/* Registers a buffer of the program as source and destination of transfers. */
+int nvshmemx_buffer_register(void *addr, size_t length);
+
+/* Forgets the registered buffer that begins at addr. */
+int nvshmemx_buffer_unregister(void *addr);
+
+/* Forgets all registered buffers. */
+void nvshmemx_buffer_unregister_all(void);
+
+/* Symmetric address of a buffer: itself in the symmetric heap, else NULL. Collective. */
+void *nvshmemx_buffer_register_symmetric(void *buf_ptr, size_t size, int flags);
+
+/* Ends what buffer_register_symmetric began. Collective. */
+int nvshmemx_buffer_unregister_symmetric(void *mmap_ptr, size_t size);
+
+/* ---- Teams (OpenSHMEM 1.6, section 9.4) ---- */
+
+/* Stores a number under which the members of a new team can meet. */
+int nvshmemx_team_get_uniqueid(nvshmemx_team_uniqueid_t *uniqueid);
+
+/* Makes a team of npes PEs that pass the same config->uniqueid; no other PE takes part. */
+int nvshmemx_team_init(nvshmem_team_t *team, nvshmem_team_config_t *config, long config_mask, int npes, int pe_idx_in_team);
+
+/* ---- Communication contexts (OpenSHMEM 1.6, section 9.5) ---- */
+
+/* Stores an array of num_qps handles of queue pairs, which the program frees. */
+int nvshmemx_qp_create(int num_qps, nvshmemx_qp_handle_t **out_qp_array);
 
 /* ---- Signals (OpenSHMEM 1.6, section 9.8) ---- */
 
@@ -481,6 +557,38 @@ void nvshmemx_size_wait_until_on_stream(size_t *ivar, int cmp, size_t cmp_value,
 void nvshmemx_ptrdiff_wait_until_on_stream(ptrdiff_t *ivar, int cmp, ptrdiff_t cmp_value, void *stream);
 void nvshmemx_short_wait_until_on_stream(short *ivar, int cmp, short cmp_value, void *stream);
 void nvshmemx_ushort_wait_until_on_stream(unsigned short *ivar, int cmp, unsigned short cmp_value, void *stream);
+
+/* Enqueues on the stream what wait_until_all does. */
+void nvshmemx_int_wait_until_all_on_stream(int *ivars, size_t nelems, const int *status, int cmp, int cmp_value, void *stream);
+void nvshmemx_long_wait_until_all_on_stream(long *ivars, size_t nelems, const int *status, int cmp, long cmp_value, void *stream);
+void nvshmemx_longlong_wait_until_all_on_stream(long long *ivars, size_t nelems, const int *status, int cmp, long long cmp_value, void *stream);
+void nvshmemx_uint_wait_until_all_on_stream(unsigned int *ivars, size_t nelems, const int *status, int cmp, unsigned int cmp_value, void *stream);
+void nvshmemx_ulong_wait_until_all_on_stream(unsigned long *ivars, size_t nelems, const int *status, int cmp, unsigned long cmp_value, void *stream);
+void nvshmemx_ulonglong_wait_until_all_on_stream(unsigned long long *ivars, size_t nelems, const int *status, int cmp, unsigned long long cmp_value, void *stream);
+void nvshmemx_int32_wait_until_all_on_stream(int32_t *ivars, size_t nelems, const int *status, int cmp, int32_t cmp_value, void *stream);
+void nvshmemx_int64_wait_until_all_on_stream(int64_t *ivars, size_t nelems, const int *status, int cmp, int64_t cmp_value, void *stream);
+void nvshmemx_uint32_wait_until_all_on_stream(uint32_t *ivars, size_t nelems, const int *status, int cmp, uint32_t cmp_value, void *stream);
+void nvshmemx_uint64_wait_until_all_on_stream(uint64_t *ivars, size_t nelems, const int *status, int cmp, uint64_t cmp_value, void *stream);
+void nvshmemx_size_wait_until_all_on_stream(size_t *ivars, size_t nelems, const int *status, int cmp, size_t cmp_value, void *stream);
+void nvshmemx_ptrdiff_wait_until_all_on_stream(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp, ptrdiff_t cmp_value, void *stream);
+void nvshmemx_short_wait_until_all_on_stream(short *ivars, size_t nelems, const int *status, int cmp, short cmp_value, void *stream);
+void nvshmemx_ushort_wait_until_all_on_stream(unsigned short *ivars, size_t nelems, const int *status, int cmp, unsigned short cmp_value, void *stream);
+
+/* Enqueues on the stream what wait_until_all_vector does. */
+void nvshmemx_int_wait_until_all_vector_on_stream(int *ivars, size_t nelems, const int *status, int cmp, int *cmp_value, void *stream);
+void nvshmemx_long_wait_until_all_vector_on_stream(long *ivars, size_t nelems, const int *status, int cmp, long *cmp_value, void *stream);
+void nvshmemx_longlong_wait_until_all_vector_on_stream(long long *ivars, size_t nelems, const int *status, int cmp, long long *cmp_value, void *stream);
+void nvshmemx_uint_wait_until_all_vector_on_stream(unsigned int *ivars, size_t nelems, const int *status, int cmp, unsigned int *cmp_value, void *stream);
+void nvshmemx_ulong_wait_until_all_vector_on_stream(unsigned long *ivars, size_t nelems, const int *status, int cmp, unsigned long *cmp_value, void *stream);
+void nvshmemx_ulonglong_wait_until_all_vector_on_stream(unsigned long long *ivars, size_t nelems, const int *status, int cmp, unsigned long long *cmp_value, void *stream);
+void nvshmemx_int32_wait_until_all_vector_on_stream(int32_t *ivars, size_t nelems, const int *status, int cmp, int32_t *cmp_value, void *stream);
+void nvshmemx_int64_wait_until_all_vector_on_stream(int64_t *ivars, size_t nelems, const int *status, int cmp, int64_t *cmp_value, void *stream);
+void nvshmemx_uint32_wait_until_all_vector_on_stream(uint32_t *ivars, size_t nelems, const int *status, int cmp, uint32_t *cmp_value, void *stream);
+void nvshmemx_uint64_wait_until_all_vector_on_stream(uint64_t *ivars, size_t nelems, const int *status, int cmp, uint64_t *cmp_value, void *stream);
+void nvshmemx_size_wait_until_all_vector_on_stream(size_t *ivars, size_t nelems, const int *status, int cmp, size_t *cmp_value, void *stream);
+void nvshmemx_ptrdiff_wait_until_all_vector_on_stream(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp, ptrdiff_t *cmp_value, void *stream);
+void nvshmemx_short_wait_until_all_vector_on_stream(short *ivars, size_t nelems, const int *status, int cmp, short *cmp_value, void *stream);
+void nvshmemx_ushort_wait_until_all_vector_on_stream(unsigned short *ivars, size_t nelems, const int *status, int cmp, unsigned short *cmp_value, void *stream);
 
 /* Enqueues on the stream what signal_wait_until does. */
 void nvshmemx_signal_wait_until_on_stream(uint64_t *sig_addr, int cmp, uint64_t cmp_value, void *stream);

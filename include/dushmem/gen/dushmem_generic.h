@@ -204,9 +204,11 @@ static inline int dushmem_sync(dushmem_team_t team = DUSHMEM_TEAM_WORLD) { retur
 DUSHMEM_IMPL_DISTINCT_rma_dushmem(DUSHMEM_IMPL_CXX_put, dushmem)
 DUSHMEM_IMPL_DISTINCT_rma_dushmem(DUSHMEM_IMPL_CXX_p, dushmem)
 DUSHMEM_IMPL_DISTINCT_rma_dushmem(DUSHMEM_IMPL_CXX_iput, dushmem)
+DUSHMEM_IMPL_DISTINCT_rma_dushmem(DUSHMEM_IMPL_CXX_ibput, dushmem)
 DUSHMEM_IMPL_DISTINCT_rma_dushmem(DUSHMEM_IMPL_CXX_get, dushmem)
 DUSHMEM_IMPL_DISTINCT_rma_dushmem(DUSHMEM_IMPL_CXX_g, dushmem)
 DUSHMEM_IMPL_DISTINCT_rma_dushmem(DUSHMEM_IMPL_CXX_iget, dushmem)
+DUSHMEM_IMPL_DISTINCT_rma_dushmem(DUSHMEM_IMPL_CXX_ibget, dushmem)
 DUSHMEM_IMPL_DISTINCT_rma_dushmem(DUSHMEM_IMPL_CXX_put_nbi, dushmem)
 DUSHMEM_IMPL_DISTINCT_rma_dushmem(DUSHMEM_IMPL_CXX_get_nbi, dushmem)
 DUSHMEM_IMPL_DISTINCT_amo_ext_dushmem(DUSHMEM_IMPL_CXX_atomic_fetch, dushmem)
@@ -634,6 +636,9 @@ static inline int dushmem_impl_world_bfloat16_reduce(dushmem_impl_bfloat16 *dest
 #define dushmem_iput(...) \
     _Generic((DUSHMEM_IMPL_ARG0(__VA_ARGS__, 0, 0)), dushmem_ctx_t: _Generic((DUSHMEM_IMPL_ARG1(__VA_ARGS__, 0, 0)), DUSHMEM_IMPL_SELECT_rma_dushmem(dushmem_ctx_, _iput), default: dushmem_impl_mismatch), \
     DUSHMEM_IMPL_SELECT_rma_dushmem(dushmem_, _iput))(__VA_ARGS__)
+#define dushmem_ibput(...) \
+    _Generic((DUSHMEM_IMPL_ARG0(__VA_ARGS__, 0, 0)), dushmem_ctx_t: _Generic((DUSHMEM_IMPL_ARG1(__VA_ARGS__, 0, 0)), DUSHMEM_IMPL_SELECT_rma_dushmem(dushmem_ctx_, _ibput), default: dushmem_impl_mismatch), \
+    DUSHMEM_IMPL_SELECT_rma_dushmem(dushmem_, _ibput))(__VA_ARGS__)
 #define dushmem_get(...) \
     _Generic((DUSHMEM_IMPL_ARG0(__VA_ARGS__, 0, 0)), dushmem_ctx_t: _Generic((DUSHMEM_IMPL_ARG1(__VA_ARGS__, 0, 0)), DUSHMEM_IMPL_SELECT_rma_dushmem(dushmem_ctx_, _get), default: dushmem_impl_mismatch), \
     DUSHMEM_IMPL_SELECT_rma_dushmem(dushmem_, _get))(__VA_ARGS__)
@@ -643,6 +648,9 @@ static inline int dushmem_impl_world_bfloat16_reduce(dushmem_impl_bfloat16 *dest
 #define dushmem_iget(...) \
     _Generic((DUSHMEM_IMPL_ARG0(__VA_ARGS__, 0, 0)), dushmem_ctx_t: _Generic((DUSHMEM_IMPL_ARG1(__VA_ARGS__, 0, 0)), DUSHMEM_IMPL_SELECT_rma_dushmem(dushmem_ctx_, _iget), default: dushmem_impl_mismatch), \
     DUSHMEM_IMPL_SELECT_rma_dushmem(dushmem_, _iget))(__VA_ARGS__)
+#define dushmem_ibget(...) \
+    _Generic((DUSHMEM_IMPL_ARG0(__VA_ARGS__, 0, 0)), dushmem_ctx_t: _Generic((DUSHMEM_IMPL_ARG1(__VA_ARGS__, 0, 0)), DUSHMEM_IMPL_SELECT_rma_dushmem(dushmem_ctx_, _ibget), default: dushmem_impl_mismatch), \
+    DUSHMEM_IMPL_SELECT_rma_dushmem(dushmem_, _ibget))(__VA_ARGS__)
 #define dushmem_put_nbi(...) \
     _Generic((DUSHMEM_IMPL_ARG0(__VA_ARGS__, 0, 0)), dushmem_ctx_t: _Generic((DUSHMEM_IMPL_ARG1(__VA_ARGS__, 0, 0)), DUSHMEM_IMPL_SELECT_rma_dushmem(dushmem_ctx_, _put_nbi), default: dushmem_impl_mismatch), \
     DUSHMEM_IMPL_SELECT_rma_dushmem(dushmem_, _put_nbi))(__VA_ARGS__)

@@ -13,9 +13,11 @@ static inline int shmem_sync(shmem_team_t team) { return shmem_team_sync(team); 
 DUSHMEM_IMPL_DISTINCT_rma_shmem(DUSHMEM_IMPL_CXX_put, shmem)
 DUSHMEM_IMPL_DISTINCT_rma_shmem(DUSHMEM_IMPL_CXX_p, shmem)
 DUSHMEM_IMPL_DISTINCT_rma_shmem(DUSHMEM_IMPL_CXX_iput, shmem)
+DUSHMEM_IMPL_DISTINCT_rma_shmem(DUSHMEM_IMPL_CXX_ibput, shmem)
 DUSHMEM_IMPL_DISTINCT_rma_shmem(DUSHMEM_IMPL_CXX_get, shmem)
 DUSHMEM_IMPL_DISTINCT_rma_shmem(DUSHMEM_IMPL_CXX_g, shmem)
 DUSHMEM_IMPL_DISTINCT_rma_shmem(DUSHMEM_IMPL_CXX_iget, shmem)
+DUSHMEM_IMPL_DISTINCT_rma_shmem(DUSHMEM_IMPL_CXX_ibget, shmem)
 DUSHMEM_IMPL_DISTINCT_rma_shmem(DUSHMEM_IMPL_CXX_put_nbi, shmem)
 DUSHMEM_IMPL_DISTINCT_rma_shmem(DUSHMEM_IMPL_CXX_get_nbi, shmem)
 DUSHMEM_IMPL_DISTINCT_amo_ext_shmem(DUSHMEM_IMPL_CXX_atomic_fetch, shmem)
@@ -110,6 +112,9 @@ DUSHMEM_IMPL_DISTINCT_wait_many_shmem(DUSHMEM_IMPL_CXX_test_some_vector, shmem)
 #define shmem_iput(...) \
     _Generic((DUSHMEM_IMPL_ARG0(__VA_ARGS__, 0, 0)), shmem_ctx_t: _Generic((DUSHMEM_IMPL_ARG1(__VA_ARGS__, 0, 0)), DUSHMEM_IMPL_SELECT_rma_shmem(shmem_ctx_, _iput), default: dushmem_impl_mismatch), \
     DUSHMEM_IMPL_SELECT_rma_shmem(shmem_, _iput))(__VA_ARGS__)
+#define shmem_ibput(...) \
+    _Generic((DUSHMEM_IMPL_ARG0(__VA_ARGS__, 0, 0)), shmem_ctx_t: _Generic((DUSHMEM_IMPL_ARG1(__VA_ARGS__, 0, 0)), DUSHMEM_IMPL_SELECT_rma_shmem(shmem_ctx_, _ibput), default: dushmem_impl_mismatch), \
+    DUSHMEM_IMPL_SELECT_rma_shmem(shmem_, _ibput))(__VA_ARGS__)
 #define shmem_get(...) \
     _Generic((DUSHMEM_IMPL_ARG0(__VA_ARGS__, 0, 0)), shmem_ctx_t: _Generic((DUSHMEM_IMPL_ARG1(__VA_ARGS__, 0, 0)), DUSHMEM_IMPL_SELECT_rma_shmem(shmem_ctx_, _get), default: dushmem_impl_mismatch), \
     DUSHMEM_IMPL_SELECT_rma_shmem(shmem_, _get))(__VA_ARGS__)
@@ -119,6 +124,9 @@ DUSHMEM_IMPL_DISTINCT_wait_many_shmem(DUSHMEM_IMPL_CXX_test_some_vector, shmem)
 #define shmem_iget(...) \
     _Generic((DUSHMEM_IMPL_ARG0(__VA_ARGS__, 0, 0)), shmem_ctx_t: _Generic((DUSHMEM_IMPL_ARG1(__VA_ARGS__, 0, 0)), DUSHMEM_IMPL_SELECT_rma_shmem(shmem_ctx_, _iget), default: dushmem_impl_mismatch), \
     DUSHMEM_IMPL_SELECT_rma_shmem(shmem_, _iget))(__VA_ARGS__)
+#define shmem_ibget(...) \
+    _Generic((DUSHMEM_IMPL_ARG0(__VA_ARGS__, 0, 0)), shmem_ctx_t: _Generic((DUSHMEM_IMPL_ARG1(__VA_ARGS__, 0, 0)), DUSHMEM_IMPL_SELECT_rma_shmem(shmem_ctx_, _ibget), default: dushmem_impl_mismatch), \
+    DUSHMEM_IMPL_SELECT_rma_shmem(shmem_, _ibget))(__VA_ARGS__)
 #define shmem_put_nbi(...) \
     _Generic((DUSHMEM_IMPL_ARG0(__VA_ARGS__, 0, 0)), shmem_ctx_t: _Generic((DUSHMEM_IMPL_ARG1(__VA_ARGS__, 0, 0)), DUSHMEM_IMPL_SELECT_rma_shmem(shmem_ctx_, _put_nbi), default: dushmem_impl_mismatch), \
     DUSHMEM_IMPL_SELECT_rma_shmem(shmem_, _put_nbi))(__VA_ARGS__)

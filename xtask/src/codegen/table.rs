@@ -179,7 +179,7 @@ pub struct Table {
     pub constants: Vec<Constant>,
     /// Error codes: name, number, families, text.
     pub errors: Vec<(String, String, Vec<Space>, String)>,
-    /// Environment variables: name, kind, default, help.
+    /// Environment variables: name, kind, default, families, whether they are read, help.
     pub env: Rows,
     /// Device functions as their file has them.
     pub device: Rows,
@@ -317,7 +317,7 @@ impl Table {
             ops,
             constants,
             errors,
-            env: read(dir, "env.tsv", &["name", "kind", "default", "help"])?,
+            env: read(dir, "env.tsv", &["name", "kind", "default", "families", "status", "help"])?,
             device: read(dir, "device.tsv", &device_columns)?,
             extensions: read(dir, "extensions.tsv", &["names", "families", "declared", "what", "reason"])?,
         };
@@ -400,6 +400,13 @@ impl Table {
         for row in &self.env {
             if !["Size", "Number", "Switch", "Text"].contains(&row[1].as_str()) {
                 return Err(format!("api/env.tsv: {}: there is no kind {}", row[0], row[1]));
+            }
+            families(&row[3])?;
+            if !["read", "none"].contains(&row[4].as_str()) {
+                return Err(format!(
+                    "api/env.tsv: {}: it is read, or has none (no effect), not {}",
+                    row[0], row[4]
+                ));
             }
         }
         let mut codes: Vec<&str> = self.errors.iter().map(|error| error.1.as_str()).collect();

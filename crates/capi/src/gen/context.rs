@@ -12,4 +12,6 @@ export! {
     plain ["dushmem_ctx_destroy" { "shmem_ctx_destroy" "pshmem_ctx_destroy" }] (ctx: Ctx) -> () => context::destroy;
     // ctx_get_team
     plain ["dushmem_ctx_get_team" { "shmem_ctx_get_team" "pshmem_ctx_get_team" }] (ctx: Ctx, team: *mut i32) -> i32 => context::get_team;
+    // qp_create
+    plain ["dushmemx_qp_create" "nvshmemx_qp_create"] (num_qps: i32, out_qp_array: *mut *mut i32) -> i32 => buffers::create_qps;
 }

@@ -24,4 +24,16 @@ export! {
     plain [{ "shrealloc" "pshrealloc" }] (ptr: *mut u8, size: usize) -> *mut u8 => memory::realloc;
     // shmemalign
     plain [{ "shmemalign" "pshmemalign" }] (alignment: usize, size: usize) -> *mut u8 => memory::align;
+    // mc_ptr
+    plain ["dushmemx_mc_ptr" "nvshmemx_mc_ptr"] (team: i32, ptr: *const u8) -> *mut u8 => buffers::multicast;
+    // buffer_register
+    plain ["dushmemx_buffer_register" "nvshmemx_buffer_register"] (addr: *mut u8, length: usize) -> i32 => buffers::register;
+    // buffer_unregister
+    plain ["dushmemx_buffer_unregister" "nvshmemx_buffer_unregister"] (addr: *mut u8) -> i32 => buffers::unregister;
+    // buffer_unregister_all
+    plain ["dushmemx_buffer_unregister_all" "nvshmemx_buffer_unregister_all"] () -> () => buffers::unregister_all;
+    // buffer_register_symmetric
+    plain ["dushmemx_buffer_register_symmetric" "nvshmemx_buffer_register_symmetric"] (buf_ptr: *mut u8, size: usize, flags: i32) -> *mut u8 => buffers::register_symmetric;
+    // buffer_unregister_symmetric
+    plain ["dushmemx_buffer_unregister_symmetric" "nvshmemx_buffer_unregister_symmetric"] (mmap_ptr: *mut u8, size: usize) -> i32 => buffers::unregister_symmetric;
 }

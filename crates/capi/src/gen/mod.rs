@@ -12,6 +12,7 @@ mod ordering;
 mod p2p_sync;
 mod profiling;
 mod rma;
+mod session;
 mod setup;
 mod signal;
 mod stream;

@@ -36,6 +36,32 @@ export! {
     plain [{ "_num_pes" "p_num_pes" }] () -> i32 => setup::n_pes;
     // init_status
     plain ["dushmemx_init_status" "nvshmemx_init_status"] () -> i32 => setup::init_status;
+    // hostlib_init_attr
+    plain ["dushmemx_hostlib_init_attr" "nvshmemx_hostlib_init_attr"] (flags: u32, attr: *mut u8) -> i32 => attributes::init_attr;
+    // hostlib_finalize
+    plain ["dushmemx_hostlib_finalize" "nvshmemx_hostlib_finalize"] () -> () => attributes::hostlib_finalize;
+    // init_attr
+    plain ["dushmemx_init_attr" "nvshmemx_init_attr"] (flags: u32, attributes: *mut u8) -> i32 => attributes::init_attr;
+    // set_attr_uniqueid_args
+    plain ["dushmemx_set_attr_uniqueid_args" "nvshmemx_set_attr_uniqueid_args"] (myrank: i32, nranks: i32, uniqueid: *const u8, attr: *mut u8) -> i32 => attributes::set_uniqueid_args;
+    // set_attr_mpi_comm_args
+    plain ["dushmemx_set_attr_mpi_comm_args" "nvshmemx_set_attr_mpi_comm_args"] (mpi_comm: *mut u8, attr: *mut u8) -> i32 => attributes::set_mpi_comm_args;
+    // get_uniqueid
+    plain ["dushmemx_get_uniqueid" "nvshmemx_get_uniqueid"] (uniqueid: *mut u8) -> i32 => attributes::get_uniqueid;
+    // cumodule_init
+    plain ["dushmemx_cumodule_init" "nvshmemx_cumodule_init"] (module: *mut c_void) -> i32 => attributes::cuda;
+    // cumodule_finalize
+    plain ["dushmemx_cumodule_finalize" "nvshmemx_cumodule_finalize"] (module: *mut c_void) -> i32 => attributes::cuda;
+    // culibrary_init
+    plain ["dushmemx_culibrary_init" "nvshmemx_culibrary_init"] (library: *mut c_void) -> i32 => attributes::cuda;
+    // culibrary_finalize
+    plain ["dushmemx_culibrary_finalize" "nvshmemx_culibrary_finalize"] (library: *mut c_void) -> i32 => attributes::cuda;
     // vendor_get_version_info
     plain ["dushmemx_vendor_get_version_info" "nvshmemx_vendor_get_version_info"] (major: *mut i32, minor: *mut i32, patch: *mut i32) -> () => setup::vendor_get_version_info;
+    // nvshmemid_hostlib_init_attr
+    plain ["nvshmemid_hostlib_init_attr"] (requested: i32, provided: *mut i32, bootstrap_flags: u32, attr: *mut u8, device_lib_version: LibraryVersion, cb: *mut c_void) -> i32 => attributes::id_init_attr;
+    // nvshmemid_hostlib_finalize
+    plain ["nvshmemid_hostlib_finalize"] (device_ctx: *mut u8, transport_device_ctx: *mut u8) -> () => attributes::id_finalize;
+    // nvshmemid_init_status
+    plain ["nvshmemid_init_status"] () -> i32 => setup::init_status;
 }

@@ -52,7 +52,7 @@ pub unsafe fn start_pes(_npes: i32, name: Name) {
     if job::is_initialised() {
         return;
     }
-    if let Err(error) = job::enter(name, 0) {
+    if let Err(error) = job::enter(name, 0, job::By::Start) {
         fail(name, &error);
     }
     STARTED.store(true, Ordering::Relaxed);

@@ -1,6 +1,7 @@
 //! What the generated lists and the implementations use.
 pub use super::{
-    active_set, amo, coll, context, lock, memory, old, order, rma, setup, signal, stream, team, wait,
+    active_set, amo, attributes, buffers, coll, context, lock, memory, old, order, rma, setup, signal,
+    stream, team, wait,
 };
 pub use crate::context::Ctx;
 pub use crate::name::{Family, Name};
