@@ -118,7 +118,7 @@ static void trap_17_status_excludes(void) {
 /* Every comparison, signed and unsigned at their ends, on words that another PE updates. */
 #define COMPARES(NAME, T)                                                                                     \
   static void compares_##NAME(void) {                                                                         \
-    T *word = TAKE(T, 2), low = (T)-1 < 0 ? (T)-1 : (T)0, high = (T)((T)-1 < 0 ? 1 : -1);                     \
+    T *word = TAKE(T, 2), low = (T)-1 < (T)1 ? (T)-1 : (T)0, high = low ? (T)1 : (T)-1;                        \
     const T *ends[] = {&low, &high};                                                                          \
     for (int a = 0; a < 2; a++) {                                                                             \
       shmem_##NAME##_atomic_set(word, *ends[a], next);                                                        \
