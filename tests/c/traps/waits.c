@@ -135,7 +135,7 @@ static void trap_17_status_excludes(void) {
       shmem_barrier_all();                                                                                    \
     }                                                                                                         \
     shmem_##NAME##_atomic_inc(word + 1, next);                                                                \
-    shmem_##NAME##_wait_until(word + 1, SHMEM_CMP_EQ, 1);                                                     \
+    shmem_##NAME##_wait_until(word + 1, SHMEM_CMP_GE, 1);                                                     \
     shmem_##NAME##_atomic_add(word + 1, 41, next);                                                            \
     shmem_##NAME##_wait_until(word + 1, SHMEM_CMP_GE, 42);                                                    \
   }
