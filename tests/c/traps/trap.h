@@ -7,6 +7,7 @@
 #define TRAP_H
 #include "../check.h"
 #include <pthread.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <time.h>
 
