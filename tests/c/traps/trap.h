@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { AREA = 1 << 20 };
 static char static_area[AREA] __attribute__((aligned(4096)));
@@ -60,7 +61,7 @@ static inline void nap(long microseconds) {
   nanosleep(&time, NULL);
 }
 
-static void run_in(const char *name, char *in, char *other, const trap_t *traps, size_t count, const char *only) {
+static inline void run_in(const char *name, char *in, char *other, const trap_t *traps, size_t count, const char *only) {
   where = name;
   area = in;
   other_area = other;
@@ -78,7 +79,7 @@ static void run_in(const char *name, char *in, char *other, const trap_t *traps,
   shmem_barrier_all();
 }
 
-static int run_traps(const trap_t *traps, size_t count, int argc, char **argv) {
+static inline int run_traps(const trap_t *traps, size_t count, int argc, char **argv) {
   int provided = -1;
   if (shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided) != 0 || provided != SHMEM_THREAD_MULTIPLE) return 4;
   me = shmem_my_pe();
