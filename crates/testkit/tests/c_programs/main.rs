@@ -10,6 +10,7 @@ mod ring;
 mod statics;
 mod surroundings;
 mod tools;
+mod traps;
 mod variants;
 
 use libtest_mimic::{Arguments, Trial};
@@ -30,6 +31,7 @@ fn main() {
     surroundings::add(&mut trials);
     bad::add(&mut trials);
     tools::add(&mut trials);
+    traps::add(&mut trials);
     libtest_mimic::run(&arguments, trials).exit();
 }
 
