@@ -1,4 +1,5 @@
 //! `cargo xtask install`: a folder with programs, libraries and headers that works wherever it stands.
+use super::weaken::weaken;
 use super::workspace::{cargo, reason, root, run, target};
 use std::fs;
 use std::io;
@@ -116,7 +117,7 @@ fn stage_files(stage: &Path, built: &Path) -> Result<(), String> {
     let lib = stage.join("lib");
     let shared = format!("libdushmem.so.{VERSION}");
     copy(&built.join("libdushmem_capi.so"), &lib.join(&shared))?;
-    copy(&built.join("libdushmem_capi.a"), &lib.join("libdushmem.a"))?;
+    archive(&built.join("libdushmem_capi.a"), &lib.join("libdushmem.a"))?;
     link(&shared, &lib.join("libdushmem.so.0"))?;
     link("libdushmem.so.0", &lib.join("libdushmem.so"))?;
     // Build files of other installations link a host and a device library. The device part is in headers.
@@ -152,6 +153,15 @@ fn copy(from: &Path, to: &Path) -> Result<(), String> {
     fs::copy(from, to)
         .map(drop)
         .map_err(|error| format!("{} to {}: {}", from.display(), to.display(), reason(&error)))
+}
+
+/// Copies the static library; in the copy a program may define the public names too.
+fn archive(from: &Path, to: &Path) -> Result<(), String> {
+    let mut bytes = fs::read(from).map_err(at(from))?;
+    if weaken(&mut bytes)? == 0 {
+        return Err(format!("{}: no public names in it", from.display()));
+    }
+    fs::write(to, bytes).map_err(at(to))
 }
 
 fn link(target: &str, path: &Path) -> Result<(), String> {

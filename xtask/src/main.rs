@@ -5,6 +5,7 @@ mod install;
 mod symbols;
 mod test;
 mod tools;
+mod weaken;
 mod workspace;
 
 use std::process::ExitCode;

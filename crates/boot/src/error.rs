@@ -29,6 +29,10 @@ pub enum BootError {
          DUSHMEM_LAUNCH can call init"
     )]
     Taken { pe: usize, pid: u32 },
+    #[error("{0}")]
+    UniqueId(String),
+    #[error("{0}")]
+    Mpi(String),
     #[error("npes = {0}: a job has 1 to {max} PEs", max = crate::launch::MAX_PES)]
     BadCount(usize),
     #[error("cannot {what}: {}", reason(why))]

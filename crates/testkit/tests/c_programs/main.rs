@@ -7,6 +7,7 @@ mod bad;
 mod build;
 mod programs;
 mod ring;
+mod setup;
 mod statics;
 mod surroundings;
 mod tools;
@@ -26,6 +27,7 @@ fn main() {
     let mut trials = Vec::new();
     programs::add(&mut trials);
     ring::add(&mut trials);
+    setup::add(&mut trials);
     statics::add(&mut trials);
     variants::add(&mut trials);
     surroundings::add(&mut trials);
