@@ -121,7 +121,7 @@ int main(int argc, char **argv) {
   /* Waits: for another value, and for a comparison. */
   shmem_long_p(&ready, 3, right);
   shmem_wait(&ready, 0);
-  CHECK(ready == 3);
+  CHECK(ready == 3 || ready == 4); /* the left neighbour may be further */
   shmem_long_p(&ready, 4, right);
   (shmem_wait_until)(&ready, _SHMEM_CMP_GE, 4);
   CHECK(ready == 4);

@@ -1,6 +1,7 @@
 /* Trap 30: globals as objects of every kind of call, used as programs use them. */
 #include "trap.h"
 #include <complex.h>
+#include <pshmem.h>
 
 /* One of each type, some with a first value, some in .bss, in a function, in a structure, and large. */
 #define GLOBALS(NAME, T) static T one_##NAME = 7, many_##NAME[5];
@@ -139,6 +140,17 @@ static void trap_30_pointer_to_a_neighbour(void) {
   memset(box, 0, sizeof box);
 }
 
+/* Constants of the program have the same value everywhere: they can be read from any PE. */
+static void trap_30_constants_can_be_read(void) {
+  static const int table[] = {3, 1, 4, 1, 5, 9};
+  static const char text[] = "the same on every PE";
+  int back[6] = {0};
+  char copy[sizeof text] = "";
+  shmem_int_get(back, table, 6, next);
+  shmem_getmem(copy, text, sizeof text, next);
+  CHECK(memcmp(back, table, sizeof table) == 0 && strcmp(copy, text) == 0 && shmem_int_g(table + 4, prev) == 5);
+}
+
 /* Collectives from and to globals. */
 static void trap_30_collectives_on_globals(void) {
   static int in[8], out[8 * 64], sum[8];
@@ -153,6 +165,29 @@ static void trap_30_collectives_on_globals(void) {
   for (int i = 0; i < 8; i++) CHECK(out[i] == (n - 1) * 8 + i);
 }
 
+/* The second name does what the first does. */
+static void trap_79_second_names(void) {
+  long *word = TAKE(long, 2), seen = 0;
+  CHECK(pshmem_my_pe() == me && pshmem_n_pes() == n);
+  pshmem_long_p(word, me + 1, next);
+  pshmem_barrier_all();
+  CHECK(pshmem_long_g(word, next) == me + 1 && peek(word) == prev + 1);
+  CHECK(pshmem_long_atomic_fetch_add(word + 1, 4, next) == 0);
+  pshmem_long_get(&seen, word + 1, 1, next);
+  CHECK(seen == 4 && pshmem_long_sum_reduce(SHMEM_TEAM_WORLD, word + 1, word + 1, 1) == 0 && peek(word + 1) == 4 * n);
+  void *block = pshmem_malloc(64);
+  CHECK(block != NULL && shmem_addr_accessible(block, next) == 1);
+  pshmem_free(block);
+}
+
+/* The level, and anything behind it. */
+static void trap_84_pcontrol(void) {
+  shmem_pcontrol(0);
+  shmem_pcontrol(1, 2.5, "text", 3ll, (void *)&counter);
+  shmem_pcontrol(-7, me);
+  pshmem_pcontrol(2, 1, 2, 3, 4, 5, 6, 7, 8.0, 9.0f, 10.0L);
+}
+
 static const trap_t traps[] = {
     TRAP(trap_30_globals_of_every_type),
     TRAP(trap_30_variables_of_a_function),
@@ -161,6 +196,9 @@ static const trap_t traps[] = {
     TRAP(trap_30_mailbox),
     TRAP(trap_30_pointer_to_a_neighbour),
     TRAP(trap_30_collectives_on_globals),
+    TRAP(trap_30_constants_can_be_read),
+    TRAP(trap_79_second_names),
     TRAP(trap_83_long_double_by_value),
+    TRAP(trap_84_pcontrol),
 };
 MAIN(traps)

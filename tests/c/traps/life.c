@@ -23,6 +23,9 @@ static void trap_69_nested_init(void) {
     if (depth % 2) CHECK(shmem_init_thread(SHMEM_THREAD_SERIALIZED, &provided) == 0 && provided >= SHMEM_THREAD_SERIALIZED);
     else shmem_init();
   }
+  int level = -1;
+  shmem_query_thread(&level);
+  CHECK(level >= SHMEM_THREAD_SERIALIZED);
   for (int depth = 0; depth < 3; depth++) {
     fill_words(source, 80, ++rounds, 1);
     shmem_long_put(kept, source, 80, next);

@@ -153,6 +153,42 @@ static void trap_77_many_locks(void) {
     for (int i = 0; i < MANY; i++) CHECK(peek(count + i) == (i % 10 ? 0 : n));
 }
 
+/* Sessions are hints: nothing is ordered, completed or held back by them. */
+static void trap_78_sessions(void) {
+  enum { WORDS = 60 };
+  long *data = TAKE(long, WORDS), source[WORDS], *flag = TAKE(long, 1), back;
+  shmem_ctx_t own;
+  CHECK(shmem_ctx_create(0, &own) == 0);
+  for (int round = 1; round <= 6; round++) {
+    shmem_ctx_t ctx = round % 2 ? own : SHMEM_CTX_DEFAULT;
+    shmem_ctx_session_config_t config = {(size_t)round * 100};
+    fill_words(source, WORDS, round * 100 + me, 1);
+    shmem_ctx_session_start(ctx, SHMEM_CTX_SESSION_BATCH, NULL, 0);
+    shmem_ctx_long_put(ctx, data, source, WORDS, next);
+    shmem_ctx_session_start(ctx, 0, &config, SHMEM_CTX_SESSION_TOTAL_OPS); /* options of both */
+    shmem_ctx_fence(ctx);
+    shmem_ctx_long_atomic_set(ctx, flag, round, next);
+    /* It arrives without a quiet and without an end of the session, and so do fetched values. */
+    shmem_long_wait_until(flag, SHMEM_CMP_GE, round);
+    CHECK(wrong_words(data, WORDS, round * 100 + prev, 1) == 0);
+    shmem_ctx_long_get_nbi(ctx, &back, data + 1, 1, next);
+    shmem_ctx_quiet(ctx);
+    CHECK(back == round * 100 + me + 1);
+    shmem_ctx_session_stop(ctx);
+    shmem_ctx_session_stop(ctx);
+    shmem_barrier_all();
+  }
+  shmem_ctx_session_start(SHMEM_CTX_INVALID, 0, NULL, 0);
+  shmem_ctx_session_stop(SHMEM_CTX_INVALID);
+  /* A context may be destroyed in the middle of one; its operations are completed. */
+  shmem_ctx_session_start(own, SHMEM_CTX_SESSION_BATCH, NULL, 0);
+  fill_words(source, WORDS, -5, 1);
+  shmem_ctx_long_put_nbi(own, data, source, WORDS, next);
+  shmem_ctx_destroy(own);
+  shmem_sync_all();
+  CHECK(wrong_words(data, WORDS, -5, 1) == 0);
+}
+
 static const trap_t traps[] = {
     TRAP(trap_77_exclusion),
     TRAP(trap_77_nested_locks),
@@ -161,5 +197,6 @@ static const trap_t traps[] = {
     TRAP(trap_77_clear_completes),
     TRAP(trap_77_threads),
     TRAP(trap_77_many_locks),
+    TRAP(trap_78_sessions),
 };
 MAIN(traps)

@@ -81,6 +81,36 @@ static void trap_48_triplets_that_are_none(void) {
   }
 }
 
+/* Rows and columns of any width: a wide row is the parent, the last may be short. */
+static void trap_49_split_2d(void) {
+  shmem_team_t back = split(SHMEM_TEAM_WORLD, n - 1, -1, n);
+  for (int xrange = 1; xrange <= n + 2; xrange++)
+    for (int reverse = 0; reverse < 2; reverse++) {
+      shmem_team_t row = SHMEM_TEAM_WORLD, column = SHMEM_TEAM_WORLD, parent = reverse ? back : SHMEM_TEAM_WORLD;
+      shmem_team_config_t x = {2}, y = {3}, read = {-1};
+      int width = xrange > n ? n : xrange, rank = shmem_team_my_pe(parent), rows = (n + width - 1) / width;
+      int mine = rank / width, at = rank % width, in_row = mine == rows - 1 ? n - mine * width : width;
+      int in_column = rows - (at < n - (rows - 1) * width ? 0 : 1);
+      CHECK(shmem_team_split_2d(parent, xrange, &x, SHMEM_TEAM_NUM_CONTEXTS, &row, &y, SHMEM_TEAM_NUM_CONTEXTS, &column) == 0);
+      CHECK(shmem_team_n_pes(row) == in_row && shmem_team_my_pe(row) == at);
+      CHECK(shmem_team_n_pes(column) == in_column && shmem_team_my_pe(column) == mine);
+      for (int i = 0; i < in_row; i++) CHECK(shmem_team_translate_pe(row, i, parent) == mine * width + i);
+      for (int i = 0; i < in_column; i++) CHECK(shmem_team_translate_pe(column, i, parent) == i * width + at);
+      CHECK(shmem_team_get_config(row, SHMEM_TEAM_NUM_CONTEXTS, &read) == 0 && read.num_contexts == 2);
+      CHECK(shmem_team_get_config(column, SHMEM_TEAM_NUM_CONTEXTS, &read) == 0 && read.num_contexts == 3);
+      CHECK(shmem_team_sync(column) == 0 && shmem_team_sync(row) == 0);
+      shmem_team_destroy(row);
+      shmem_team_destroy(column);
+    }
+  shmem_team_destroy(back);
+  const int wrong[] = {0, -1};
+  for (size_t i = 0; i < COUNT(wrong); i++) {
+    shmem_team_t row = SHMEM_TEAM_WORLD, column = SHMEM_TEAM_WORLD;
+    CHECK(agreed(shmem_team_split_2d(SHMEM_TEAM_WORLD, wrong[i], NULL, 0, &row, NULL, 0, &column)) != 0);
+    CHECK(row == SHMEM_TEAM_INVALID && column == SHMEM_TEAM_INVALID);
+  }
+}
+
 /* The number of contexts a team was configured with is remembered; more contexts than that can be made. */
 static void trap_50_num_contexts(void) {
   for (int asked = 0; asked < 4; asked++) {
@@ -154,6 +184,9 @@ static void trap_52_invalid_team(void) {
   CHECK(shmem_team_get_config(SHMEM_TEAM_INVALID, 0, NULL) != 0);
   CHECK(shmem_team_get_config(SHMEM_TEAM_INVALID, SHMEM_TEAM_NUM_CONTEXTS, &config) != 0 && config.num_contexts == 5);
   CHECK(shmem_team_split_strided(SHMEM_TEAM_INVALID, 0, 1, 1, NULL, 0, &team) != 0 && team == SHMEM_TEAM_INVALID);
+  shmem_team_t other = SHMEM_TEAM_WORLD;
+  CHECK(shmem_team_split_2d(SHMEM_TEAM_INVALID, 1, NULL, 0, &team, NULL, 0, &other) != 0);
+  CHECK(team == SHMEM_TEAM_INVALID && other == SHMEM_TEAM_INVALID);
   CHECK(shmem_team_create_ctx(SHMEM_TEAM_INVALID, 0, &ctx) != 0 && ctx == SHMEM_CTX_INVALID);
   CHECK(shmem_team_ptr(SHMEM_TEAM_INVALID, heap_area, 0) == NULL);
   shmem_team_destroy(SHMEM_TEAM_INVALID);
@@ -222,11 +255,13 @@ static void trap_55_destroy_takes_contexts_along(void) {
   long *data = TAKE(long, WORDS), source[WORDS];
   for (long round = 0; round < 20; round++) {
     shmem_team_t team = split(SHMEM_TEAM_WORLD, n - 1, -1, n), of;
-    shmem_ctx_t ctx, other;
+    shmem_ctx_t ctx, own, other;
     CHECK(shmem_team_create_ctx(team, 0, &ctx) == 0 && shmem_team_create_ctx(SHMEM_TEAM_WORLD, 0, &other) == 0);
+    CHECK(shmem_team_create_ctx(team, SHMEM_CTX_PRIVATE | SHMEM_CTX_NOSTORE, &own) == 0);
     CHECK(shmem_ctx_get_team(ctx, &of) == 0 && of == team);
     fill_words(source, WORDS, round * 2, 1);
-    shmem_ctx_long_put_nbi(ctx, data, source, WORDS, (shmem_team_my_pe(team) + 1) % n);
+    shmem_ctx_long_put_nbi(ctx, data, source, WORDS / 2, (shmem_team_my_pe(team) + 1) % n);
+    shmem_ctx_long_put_nbi(own, data + WORDS / 2, source + WORDS / 2, WORDS / 2, (shmem_team_my_pe(team) + 1) % n);
     shmem_team_destroy(team);
     shmem_sync_all();
     CHECK(wrong_words(data, WORDS, round * 2, 1) == 0);
@@ -302,6 +337,7 @@ static const trap_t traps[] = {
     TRAP(trap_47_split_strided),
     TRAP(trap_48_zero_and_negative_strides),
     TRAP(trap_48_triplets_that_are_none),
+    TRAP(trap_49_split_2d),
     TRAP(trap_50_num_contexts),
     TRAP(trap_51_splits_of_parts_of_the_world),
     TRAP(trap_52_invalid_team),

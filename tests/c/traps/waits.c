@@ -169,6 +169,25 @@ static void trap_19_short_words(void) {
   CHECK(shmem_ushort_test(natural + 1, SHMEM_CMP_EQ, 65535) == 1 && natural[0] == 0 && natural[2] == 0);
 }
 
+/* The oldest forms wait for another value than the one given, and have no type in their name. */
+static void trap_19_forms_without_a_type(void) {
+  long *word = TAKE(long, 1);
+  short *half = TAKE(short, 1);
+  shmem_long_atomic_set(word, me + 5, next);
+  shmem_wait(word, 0);
+  CHECK(peek(word) == prev + 5);
+  shmem_barrier_all();
+  shmem_long_atomic_set(word, -1, next);
+  (shmem_wait_until)(word, SHMEM_CMP_LT, 0);
+  CHECK(peek(word) == -1);
+  shmem_barrier_all();
+  shmem_long_atomic_set(word, 7, next);
+  shmem_long_wait(word, -1);
+  shmem_short_p(half, 3, next);
+  shmem_short_wait(half, 0);
+  CHECK(peek(word) == 7 && *half == 3);
+}
+
 /* Many words, updated by all PEs in no order, are collected one by one and in groups, each once. */
 static void trap_16_collect_from_all(void) {
   enum { EACH = 8 };
@@ -203,6 +222,7 @@ static const trap_t traps[] = {
     TRAP(trap_17_status_excludes),
     TRAP(trap_18_values_are_const),
     TRAP(trap_19_short_words),
+    TRAP(trap_19_forms_without_a_type),
     TRAP(trap_19_types_and_comparisons),
 };
 MAIN(traps)

@@ -8,7 +8,7 @@ use libtest_mimic::Trial;
 use std::time::Duration;
 
 /// The programs, with parts of the lines that they provoke.
-const PROGRAMS: [(&str, &[&str]); 10] = [
+const PROGRAMS: [(&str, &[&str]); 11] = [
     ("order", &[]),
     ("waits", &[]),
     ("rma", &[]),
@@ -25,6 +25,7 @@ const PROGRAMS: [(&str, &[&str]); 10] = [
         ],
     ),
     ("coll", &[]),
+    ("active", &[]),
     ("locks", &[]),
     ("idioms", &[]),
     ("life", &[]),
@@ -79,6 +80,16 @@ pub fn add(trials: &mut Vec<Trial>) {
         }));
     }
     add_exits(trials);
+    for end in ["return", "exit", "finalize"] {
+        trials.push(trial(format!("traps::start_pes::{end}"), move || {
+            for pes in [1, 3, 8] {
+                for transport in ["shm", "loopback"] {
+                    let job = Job::new(pes, program("start_pes").build()).words(end);
+                    held(job.env("DUSHMEM_TRANSPORT", transport).run(), &[]);
+                }
+            }
+        }));
+    }
     for (pes, transport) in [(1, "shm"), (2, "shm"), (3, "shm"), (2, "loopback")] {
         trials.push(trial(format!("traps::large::{transport}_{pes}_pes"), move || {
             held(large(pes).env("DUSHMEM_TRANSPORT", transport).run(), &[]);
