@@ -128,7 +128,8 @@ static void trap_68_collects(void) {
           size_t theirs = round == 2 ? (r == 0 ? 0 : 2) : (most + (size_t)r * 2) % (most + 1);
           for (size_t i = 0; i < theirs; i++) CHECK(out[at + i] == (uint32_t)(r * 1000 + (int)i));
           at += theirs;
-          for (size_t i = 0; i < most; i++) CHECK(result[(size_t)r * most + i] == (1ull << 40) + (uint64_t)(r * 1000) + i);
+          for (size_t i = 0; i < most; i++)
+            CHECK(result[(size_t)r * most + i] == (1ull << 40) + (uint64_t)(r * 1000) + i);
         }
         shmem_sync(SET, barrier_sync);
         shmem_fcollect32(out, in, most, SET, collect_sync[0]);

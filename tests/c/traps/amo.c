@@ -89,7 +89,8 @@ static void trap_36_bits_of_seven_types(void) {
 /* Bits move as they are: a NaN keeps its payload, a signalling one does not become quiet, -0.0 its sign. */
 static void trap_35_floats_are_swapped_by_bits(void) {
   const uint32_t narrow[] = {0x7fc12345, 0x7f812345, 0xffc00001, 0x80000000, 0x00000001, 0x7f800000, 0};
-  const uint64_t wide[] = {0x7ff8123456789abc, 0x7ff0123456789abc, 0xfff8000000000001, 0x8000000000000000, 1, 0x7ff0000000000000, 0};
+  const uint64_t wide[] = {0x7ff8123456789abc, 0x7ff0123456789abc, 0xfff8000000000001, 0x8000000000000000, 1,
+                           0x7ff0000000000000, 0};
   float *single = TAKE(float, 1), value;
   double *twice = TAKE(double, 1), number;
   uint32_t was = 0, got;

@@ -6,9 +6,10 @@
 /* The teams on which a trap runs: the world, its reverse, every other PE, and a part from the middle on. */
 enum { TEAMS = 4 };
 static shmem_team_t make_team(int which) {
-  const struct { int start, stride, size; } shape[TEAMS] = {{0, 1, n}, {n - 1, -1, n}, {0, 2, (n + 1) / 2}, {n / 2, 1, n - n / 2}};
+  const struct { int start, stride, size; } shapes[TEAMS] = {
+      {0, 1, n}, {n - 1, -1, n}, {0, 2, (n + 1) / 2}, {n / 2, 1, n - n / 2}}, *shape = shapes + which;
   shmem_team_t team = SHMEM_TEAM_INVALID;
-  CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, shape[which].start, shape[which].stride, shape[which].size, NULL, 0, &team) == 0);
+  CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, shape->start, shape->stride, shape->size, NULL, 0, &team) == 0);
   return team;
 }
 /* Runs the body on each team, with rank and size of it. */
@@ -68,7 +69,8 @@ static void trap_59_back_to_back(void) {
   fill_words(in, (size_t)n * LARGE, me * 100000, 1);
   shmem_barrier_all();
   ON_TEAMS({
-    int first = shmem_team_translate_pe(team, 0, SHMEM_TEAM_WORLD), stride = size > 1 ? shmem_team_translate_pe(team, 1, SHMEM_TEAM_WORLD) - first : 1;
+    int first = shmem_team_translate_pe(team, 0, SHMEM_TEAM_WORLD);
+    int stride = size > 1 ? shmem_team_translate_pe(team, 1, SHMEM_TEAM_WORLD) - first : 1;
     for (int round = 0; round < 24; round++) {
       size_t len = round % 5 ? SMALL : LARGE;
       long *to = out + round % TURNS * n * LARGE, root = (round * 5) % size;
@@ -80,7 +82,8 @@ static void trap_59_back_to_back(void) {
         break;
       case 1:
         CHECK(shmem_long_fcollect(team, to, in, len) == 0);
-        for (int i = 0; i < size; i++) CHECK(wrong_words(to + (size_t)i * len, len, (first + i * stride) * 100000, 1) == 0);
+        for (int i = 0; i < size; i++)
+          CHECK(wrong_words(to + (size_t)i * len, len, (first + i * stride) * 100000, 1) == 0);
         break;
       case 2:
         CHECK(shmem_long_alltoall(team, to, in, len) == 0);
@@ -207,7 +210,8 @@ static void trap_63_scans(void) {
   ON_TEAMS({
     for (size_t len = 1; len <= LEN; len += LEN - 1) {
       int before = rank * (rank - 1) / 2;
-      for (size_t i = 0; i < len; i++) in[i] = rank + (int)i, wide[i] = rank * 0.5, pairs[i] = rank + 2 * rank * I, out[i] = -9;
+      for (size_t i = 0; i < len; i++) in[i] = rank + (int)i, out[i] = -9;
+      for (size_t i = 0; i < len; i++) wide[i] = rank * 0.5, pairs[i] = rank + 2 * rank * I;
       narrow[0] = 1 - I;
       shmem_team_sync(team);
       CHECK(shmem_int_sum_exscan(team, out, in, len) == 0);
@@ -264,7 +268,8 @@ static void trap_64_nan_and_zeroes(void) {
       shmem_team_sync(team);
       CHECK(shmem_double_min_reduce(team, out, in, 3) == 0);
       CHECK(isnan(out[0]) && out[1] == 0 && signbit(out[1]) && out[2] == (size == 1 ? INFINITY : -INFINITY));
-      CHECK(shmem_float_min_reduce(team, result, narrow, 2) == 0 && isnan(result[0]) && (size == 1) == !signbit(result[1]));
+      CHECK(shmem_float_min_reduce(team, result, narrow, 2) == 0);
+      CHECK(isnan(result[0]) && (size == 1) == !signbit(result[1]));
       shmem_team_sync(team);
       CHECK(shmem_float_max_reduce(team, result, narrow, 2) == 0 && isnan(result[0]) && !signbit(result[1]));
       CHECK(shmem_double_sum_reduce(team, out, in, 1) == 0 && isnan(out[0]));

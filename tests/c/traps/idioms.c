@@ -39,7 +39,8 @@ static void trap_30_globals_of_every_type(void) {
 
 /* Long doubles travel whole: by value through p and g, with all 64 bits of their fraction. */
 static void trap_83_long_double_by_value(void) {
-  const long double values[] = {1.0L / 3, -0.0L, 0x1.fffffffffffffffep+16383L, 0x1p-16445L, (long double)INT64_MAX, -1e-4000L};
+  const long double values[] = {1.0L / 3,    -0.0L,    0x1.fffffffffffffffep+16383L,
+                                0x1p-16445L, -1e-4000L, (long double)INT64_MAX};
   for (size_t i = 0; i < COUNT(values); i++) {
     shmem_longdouble_p(many_longdouble + 2, values[i], next);
     shmem_quiet();

@@ -20,8 +20,8 @@ static void trap_69_nested_init(void) {
   long *block = (long *)shmem_malloc(100 * sizeof(long)), source[80];
   block[99] = me;
   for (int depth = 0; depth < 3; depth++) {
-    if (depth % 2) CHECK(shmem_init_thread(SHMEM_THREAD_SERIALIZED, &provided) == 0 && provided >= SHMEM_THREAD_SERIALIZED);
-    else shmem_init();
+    if (depth % 2 == 0) shmem_init();
+    else CHECK(shmem_init_thread(SHMEM_THREAD_SERIALIZED, &provided) == 0 && provided >= SHMEM_THREAD_SERIALIZED);
   }
   int level = -1;
   shmem_query_thread(&level);
@@ -46,7 +46,8 @@ static void leave_all_behind(void) {
   shmem_team_t team;
   shmem_ctx_t ctx, other;
   CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, n - 1, -1, n, NULL, 0, &team) == 0);
-  CHECK(shmem_team_create_ctx(team, 0, &ctx) == 0 && shmem_ctx_create(SHMEM_CTX_SERIALIZED, &other) == 0);
+  CHECK(shmem_team_create_ctx(team, 0, &ctx) == 0);
+  CHECK(shmem_ctx_create(SHMEM_CTX_SERIALIZED, &other) == 0);
   fill_words(source, 80, ++rounds, 2);
   shmem_sync_all();
   shmem_ctx_long_put_nbi(ctx, kept, source, 30, (shmem_team_my_pe(team) + 1) % n);

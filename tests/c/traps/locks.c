@@ -1,7 +1,7 @@
 /* Traps 77 and 78: locks and sessions. */
 #include "trap.h"
 
-/* Mutual exclusion, and puts that are complete when the lock is free again: with words anywhere, several at a time. */
+/* Mutual exclusion, and puts that are complete when the lock is free again, with several locks at a time. */
 static void trap_77_exclusion(void) {
   enum { LOCKS = 3, TURNS = 25 };
   long *lock = TAKE(long, LOCKS), *guarded = TAKE_OTHER(long, LOCKS);

@@ -202,7 +202,9 @@ static void trap_44_offsets_are_equal(void) {
       block[at] = shmem_realloc(block[at], size);
     } else {
       shmem_free(block[at]);
-      block[at] = step % 5 == 0 ? shmem_align((size_t)64 << at % 6, size) : step % 5 == 1 ? shmem_calloc(size, 2) : shmem_malloc(size);
+      block[at] = step % 5 == 0   ? shmem_align((size_t)64 << at % 6, size)
+                  : step % 5 == 1 ? shmem_calloc(size, 2)
+                                  : shmem_malloc(size);
     }
     CHECK(block[at] != NULL);
     sum = sum * 31 + offset(block[at]);
@@ -218,7 +220,8 @@ static void trap_44_offsets_are_equal(void) {
 }
 
 static void trap_45_unknown_hints(void) {
-  const long hints[] = {0, SHMEM_MALLOC_ATOMICS_REMOTE, SHMEM_MALLOC_SIGNAL_REMOTE, -1, 1l << 40, LONG_MIN, 1l << 17 | 3};
+  const long hints[] = {0,  SHMEM_MALLOC_ATOMICS_REMOTE, SHMEM_MALLOC_SIGNAL_REMOTE,
+                        -1, 1l << 40, LONG_MIN, 1l << 17 | 3};
   for (size_t i = 0; i < COUNT(hints); i++) {
     long *block = (long *)shmem_malloc_with_hints(1000 * sizeof(long), hints[i]);
     CHECK(block != NULL);

@@ -351,8 +351,9 @@ static void trap_08_parts_arrive_in_any_order(void) {
   uint64_t *sig = TAKE(uint64_t, 1);
   for (long round = 1; round <= ROUNDS; round++) {
     fill_words(source, MANY, round, round);
-    if (round % 2) shmem_putmem_signal(data, source, MANY * sizeof(long), sig, (uint64_t)round, SHMEM_SIGNAL_SET, next);
-    else shmem_putmem_signal_nbi(data, source, MANY * sizeof(long), sig, (uint64_t)round, SHMEM_SIGNAL_SET, next);
+    uint64_t value = (uint64_t)round;
+    if (round % 2) shmem_putmem_signal(data, source, MANY * sizeof(long), sig, value, SHMEM_SIGNAL_SET, next);
+    else shmem_putmem_signal_nbi(data, source, MANY * sizeof(long), sig, value, SHMEM_SIGNAL_SET, next);
     shmem_signal_wait_until(sig, SHMEM_CMP_EQ, (uint64_t)round);
     CHECK(wrong_words(data, MANY, round, round) == 0);
     shmem_barrier_all();

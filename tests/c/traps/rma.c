@@ -311,17 +311,18 @@ static void trap_27_interior_addresses(void) {
 
 /* PE numbers are those of the context's team, in every call that has one. */
 static void trap_28_pe_numbers_of_the_team(void) {
-  struct { int start, stride, size; } shapes[] = {{n - 1, -1, n}, {0, 2, (n + 1) / 2}, {n - 1, -2, (n + 1) / 2}, {n / 2, 1, n - n / 2}};
-  for (size_t s = 0; s < COUNT(shapes); s++) {
+  struct { int start, stride, size; } shapes[] = {
+      {n - 1, -1, n}, {0, 2, (n + 1) / 2}, {n - 1, -2, (n + 1) / 2}, {n / 2, 1, n - n / 2}}, *shape = shapes;
+  for (; shape < shapes + COUNT(shapes); shape++) {
     long *data = TAKE(long, 16), old = -1, source[2] = {-5, -6}, back[2];
     uint64_t *sig = TAKE(uint64_t, 2);
     shmem_team_t team;
     shmem_ctx_t ctx;
-    CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, shapes[s].start, shapes[s].stride, shapes[s].size, NULL, 0, &team) == 0);
+    CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, shape->start, shape->stride, shape->size, NULL, 0, &team) == 0);
     if (team != SHMEM_TEAM_INVALID) {
       int rank = shmem_team_my_pe(team), size = shmem_team_n_pes(team), to = (rank + 1) % size;
       int world = shmem_team_translate_pe(team, to, SHMEM_TEAM_WORLD), from = (rank + size - 1) % size;
-      CHECK(me == shapes[s].start + rank * shapes[s].stride && world == shapes[s].start + to * shapes[s].stride);
+      CHECK(me == shape->start + rank * shape->stride && world == shape->start + to * shape->stride);
       CHECK(shmem_team_create_ctx(team, 0, &ctx) == 0);
       data[15] = 1000 + me;
       shmem_team_sync(team);

@@ -12,7 +12,8 @@ static int agreed(int code) {
   static int in, out[2];
   in = code;
   shmem_sync_all();
-  CHECK(shmem_int_min_reduce(SHMEM_TEAM_WORLD, out, &in, 1) == 0 && shmem_int_max_reduce(SHMEM_TEAM_WORLD, out + 1, &in, 1) == 0);
+  CHECK(shmem_int_min_reduce(SHMEM_TEAM_WORLD, out, &in, 1) == 0);
+  CHECK(shmem_int_max_reduce(SHMEM_TEAM_WORLD, out + 1, &in, 1) == 0);
   CHECK(out[0] == code && out[1] == code);
   return code;
 }
@@ -28,7 +29,8 @@ static void check_team(shmem_team_t team, int start, int stride, int size) {
     CHECK(all[i] == start + i * stride && shmem_team_translate_pe(team, i, SHMEM_TEAM_WORLD) == all[i]);
     CHECK(shmem_team_translate_pe(SHMEM_TEAM_WORLD, all[i], team) == i);
   }
-  CHECK(shmem_team_translate_pe(team, -1, SHMEM_TEAM_WORLD) == -1 && shmem_team_translate_pe(team, size, SHMEM_TEAM_WORLD) == -1);
+  CHECK(shmem_team_translate_pe(team, -1, SHMEM_TEAM_WORLD) == -1);
+  CHECK(shmem_team_translate_pe(team, size, SHMEM_TEAM_WORLD) == -1);
   CHECK(shmem_team_sync(team) == 0);
 }
 
@@ -76,7 +78,8 @@ static void trap_48_triplets_that_are_none(void) {
       {n - 1, n, 2}, {0, 1 << 30, 2}, {n - 1, 1, n > 1 ? n : 2} /* around the end */, {0, -2147483647 - 1, 2}};
   for (size_t i = 0; i < COUNT(wrong); i++) {
     shmem_team_t team = SHMEM_TEAM_WORLD;
-    int code = shmem_team_split_strided(SHMEM_TEAM_WORLD, wrong[i].start, wrong[i].stride, wrong[i].size, NULL, 0, &team);
+    int code = shmem_team_split_strided(SHMEM_TEAM_WORLD, wrong[i].start, wrong[i].stride, wrong[i].size, NULL, 0,
+                                        &team);
     CHECK(agreed(code) != 0 && team == SHMEM_TEAM_INVALID);
   }
 }
@@ -91,7 +94,8 @@ static void trap_49_split_2d(void) {
       int width = xrange > n ? n : xrange, rank = shmem_team_my_pe(parent), rows = (n + width - 1) / width;
       int mine = rank / width, at = rank % width, in_row = mine == rows - 1 ? n - mine * width : width;
       int in_column = rows - (at < n - (rows - 1) * width ? 0 : 1);
-      CHECK(shmem_team_split_2d(parent, xrange, &x, SHMEM_TEAM_NUM_CONTEXTS, &row, &y, SHMEM_TEAM_NUM_CONTEXTS, &column) == 0);
+      const long mask = SHMEM_TEAM_NUM_CONTEXTS;
+      CHECK(shmem_team_split_2d(parent, xrange, &x, mask, &row, &y, mask, &column) == 0);
       CHECK(shmem_team_n_pes(row) == in_row && shmem_team_my_pe(row) == at);
       CHECK(shmem_team_n_pes(column) == in_column && shmem_team_my_pe(column) == mine);
       for (int i = 0; i < in_row; i++) CHECK(shmem_team_translate_pe(row, i, parent) == mine * width + i);
@@ -159,7 +163,8 @@ static void trap_51_splits_of_parts_of_the_world(void) {
         if (round % 5 == 0) check_team(child, from * 2, stride * 2, size);
         grandchild = split(child, size - 1, -1, (size + 1) / 2);
         CHECK(shmem_team_sync(child) == 0);
-        if (grandchild != SHMEM_TEAM_INVALID) check_team(grandchild, (from + stride * (size - 1)) * 2, -2 * stride, (size + 1) / 2);
+        if (grandchild != SHMEM_TEAM_INVALID)
+          check_team(grandchild, (from + stride * (size - 1)) * 2, -2 * stride, (size + 1) / 2);
       }
       CHECK(shmem_team_sync(even) == 0);
       shmem_team_destroy(grandchild);
@@ -203,7 +208,8 @@ static void trap_52_collectives_on_the_invalid_team(void) {
 
 /* A PE that is in one of two teams only has no number in the other. */
 static void trap_52_translate(void) {
-  shmem_team_t low = split(SHMEM_TEAM_WORLD, 0, 1, (n + 1) / 2), odd = n > 1 ? split(SHMEM_TEAM_WORLD, 1, 2, n / 2) : SHMEM_TEAM_INVALID;
+  shmem_team_t low = split(SHMEM_TEAM_WORLD, 0, 1, (n + 1) / 2);
+  shmem_team_t odd = n > 1 ? split(SHMEM_TEAM_WORLD, 1, 2, n / 2) : SHMEM_TEAM_INVALID;
   if (low != SHMEM_TEAM_INVALID && odd != SHMEM_TEAM_INVALID)
     for (int i = 0; i < n; i++) {
       CHECK(shmem_team_translate_pe(low, i, odd) == (i < (n + 1) / 2 && i % 2 ? i / 2 : -1));
@@ -256,7 +262,8 @@ static void trap_55_destroy_takes_contexts_along(void) {
   for (long round = 0; round < 20; round++) {
     shmem_team_t team = split(SHMEM_TEAM_WORLD, n - 1, -1, n), of;
     shmem_ctx_t ctx, own, other;
-    CHECK(shmem_team_create_ctx(team, 0, &ctx) == 0 && shmem_team_create_ctx(SHMEM_TEAM_WORLD, 0, &other) == 0);
+    CHECK(shmem_team_create_ctx(team, 0, &ctx) == 0);
+    CHECK(shmem_team_create_ctx(SHMEM_TEAM_WORLD, 0, &other) == 0);
     CHECK(shmem_team_create_ctx(team, SHMEM_CTX_PRIVATE | SHMEM_CTX_NOSTORE, &own) == 0);
     CHECK(shmem_ctx_get_team(ctx, &of) == 0 && of == team);
     fill_words(source, WORDS, round * 2, 1);
