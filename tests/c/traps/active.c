@@ -16,10 +16,11 @@ static int initial(const long *array, size_t count) {
     if (peek(array + i) != SHMEM_SYNC_VALUE) return 0;
   return 1;
 }
-/* pSync arrays of a trap's area. */
+/* A pSync array of a trap's area, which all have initialised. */
 static long *take_sync(size_t count) {
   long *array = TAKE(long, count);
   initialise(array, count);
+  shmem_barrier_all();
   return array;
 }
 

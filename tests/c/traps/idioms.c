@@ -175,6 +175,7 @@ static void trap_79_second_names(void) {
   CHECK(pshmem_long_g(word, next) == me + 1 && peek(word) == prev + 1);
   CHECK(pshmem_long_atomic_fetch_add(word + 1, 4, next) == 0);
   pshmem_long_get(&seen, word + 1, 1, next);
+  pshmem_barrier_all();
   CHECK(seen == 4 && pshmem_long_sum_reduce(SHMEM_TEAM_WORLD, word + 1, word + 1, 1) == 0 && peek(word + 1) == 4 * n);
   void *block = pshmem_malloc(64);
   CHECK(block != NULL && shmem_addr_accessible(block, next) == 1);
