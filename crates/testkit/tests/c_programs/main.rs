@@ -12,6 +12,7 @@ mod setup;
 mod statics;
 mod surroundings;
 mod tools;
+mod traps;
 mod variants;
 
 use libtest_mimic::{Arguments, Trial};
@@ -34,6 +35,7 @@ fn main() {
     bad::add(&mut trials);
     tools::add(&mut trials);
     older::add(&mut trials);
+    traps::add(&mut trials);
     libtest_mimic::run(&arguments, trials).exit();
 }
 
