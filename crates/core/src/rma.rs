@@ -315,7 +315,8 @@ impl Strided {
                 let why = "strides count elements and are at least 1";
                 return Err(Error::BadValue { arg, value: stride as i64, why });
             }
-            let bytes = (stride.max(1) as usize).checked_mul(elem);
+            // The stride of a single element plays no part, however long.
+            let bytes = if nelems > 1 { (stride as usize).checked_mul(elem) } else { Some(0) };
             let span = bytes
                 .and_then(|bytes| bytes.checked_mul(nelems.saturating_sub(1)))
                 .and_then(|bytes| bytes.checked_add(if nelems > 0 { elem } else { 0 }));
