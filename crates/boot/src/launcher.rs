@@ -139,10 +139,15 @@ impl Bootstrap for Launched {
         let told = self.tell(&Message::Abort { pe: self.place().0, code, text: message.to_owned() });
         end_process(code, if told { "" } else { message })
     }
+
+    fn end_others(&self, code: i32) -> bool {
+        self.tell(&Message::Abort { pe: self.place().0, code, text: String::new() })
+    }
 }
 
 /// Sizes the memory that PEs will map, for a launcher, and gives it with its job page.
 pub fn job_memory(pes: usize) -> Result<(OwnedFd, JobPage), BootError> {
+    crate::node::only_copy()?;
     if !(1..=crate::launch::MAX_PES).contains(&pes) {
         return Err(BootError::BadCount(pes));
     }

@@ -20,5 +20,5 @@ pub mod singleton;
 pub mod threads;
 
 pub use detect::connect;
-pub use dushmem_core::{bootstrap, env, error::Call, job};
+pub use dushmem_core::{bootstrap, env, error::Call, job, size};
 pub use error::BootError;

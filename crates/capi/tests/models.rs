@@ -27,11 +27,18 @@ fn play(name: &str, run: fn(&CNames, &[u8])) {
     let test = std::env::current_exe().expect("/proc is mounted");
     for (pes, transport) in [(1, "shm"), (3, "shm"), (8, "shm"), (2, "loopback"), (7, "loopback")] {
         let job = Job::new(pes, &test).args(["--exact", name, "--nocapture", "--test-threads=1"]);
-        let job = job.env(MODEL, name).env("DUSHMEM_TRANSPORT", transport).env("DUSHMEM_SYMMETRIC_SIZE", "64K");
+        let job =
+            job.env(MODEL, name).env("DUSHMEM_TRANSPORT", transport).env("DUSHMEM_SYMMETRIC_SIZE", "64K");
         let job = job.env("DUSHMEM_TEAM_SLOTS", teams::TEAM_SLOTS.to_string());
         let outcome = job.run();
         // Calls that have to fail say so.
-        assert!(outcome.code == 0, "{pes} PEs, {transport}, code {}\n{}\n{}", outcome.code, outcome.stdout, outcome.stderr);
+        assert!(
+            outcome.code == 0,
+            "{pes} PEs, {transport}, code {}\n{}\n{}",
+            outcome.code,
+            outcome.stdout,
+            outcome.stderr
+        );
     }
 }
 

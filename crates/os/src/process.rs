@@ -276,6 +276,13 @@ pub fn exit_now(code: i32) -> ! {
     unsafe { libc::_exit(code) }
 }
 
+/// Waits until another thread has ended the process.
+pub fn wait_for_exit() -> ! {
+    loop {
+        std::thread::park();
+    }
+}
+
 /// Writes out what the C library still buffers for any stream.
 pub fn flush_stdio() {
     // SAFETY: a null stream means all of them.

@@ -65,3 +65,13 @@ fn the_article_s_ring() {
         program.job(pes).run().prints_ring(pes);
     }
 }
+
+#[test]
+fn every_kind_of_writer_wakes_a_sleeper() {
+    let program = Program::of("wakers.cu");
+    for transport in ["shm", "loopback"] {
+        for pes in [2, 8] {
+            all_right(program.job(pes).env("DUSHMEM_TRANSPORT", transport));
+        }
+    }
+}

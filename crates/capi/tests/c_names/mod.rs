@@ -164,9 +164,8 @@ unsafe impl Api for CNames {
     fn split(&self, parent: TeamHandle, start: i32, stride: i32, size: i32) -> (bool, TeamHandle) {
         let mut team = -7;
         // SAFETY: no configuration; `team` is a local variable.
-        let code = unsafe {
-            shmem_team_split_strided(parent, start, stride, size, ptr::null(), 0, &raw mut team)
-        };
+        let code =
+            unsafe { shmem_team_split_strided(parent, start, stride, size, ptr::null(), 0, &raw mut team) };
         (code == 0, team)
     }
 

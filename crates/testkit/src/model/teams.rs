@@ -103,7 +103,10 @@ impl<A: Api> Program<'_, A> {
         let pes = if made { pes } else { Vec::new() };
         let member = pes.contains(&self.api.me());
         assert_eq!(team >= 0, member, "{what}: {team}");
-        assert!(self.teams.iter().all(|other| team < 0 || other.handle != Some(team)), "{what}: a handle in use");
+        assert!(
+            self.teams.iter().all(|other| team < 0 || other.handle != Some(team)),
+            "{what}: a handle in use"
+        );
         if legal {
             self.teams.push(Team { pes, handle: member.then_some(team) });
         }
@@ -204,7 +207,9 @@ impl<A: Api> Program<'_, A> {
                     assert!(api.sum(handle, at, count), "reduce");
                     let mut sums = vec![0u64; count];
                     for &pe in &team.pes {
-                        sums.iter_mut().zip(numbers(pe)).for_each(|(sum, term)| *sum = sum.wrapping_add(term));
+                        sums.iter_mut()
+                            .zip(numbers(pe))
+                            .for_each(|(sum, term)| *sum = sum.wrapping_add(term));
                     }
                     let expected: Vec<u8> = sums.iter().flat_map(|sum| sum.to_ne_bytes()).collect();
                     self.holds(0, &expected, "reduce");
