@@ -34,6 +34,10 @@ pub enum BootError {
          program, and every library that it loads, with the same shared library, or with the static one once"
     )]
     SecondCopy { files: String },
+    #[error("{0}")]
+    UniqueId(String),
+    #[error("{0}")]
+    Mpi(String),
     #[error("npes = {0}: a job has 1 to {max} PEs", max = crate::launch::MAX_PES)]
     BadCount(usize),
     #[error("cannot {what}: {}", reason(why))]

@@ -13,6 +13,9 @@
 #define DUSHMEM_IMPL_CXX_iput(F, NAME, T) \
     static inline void F##_iput(T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) { F##_##NAME##_iput(dest, source, dst, sst, nelems, pe); } \
     static inline void F##_iput(F##_ctx_t ctx, T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) { F##_ctx_##NAME##_iput(ctx, dest, source, dst, sst, nelems, pe); }
+#define DUSHMEM_IMPL_CXX_ibput(F, NAME, T) \
+    static inline void F##_ibput(T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe) { F##_##NAME##_ibput(dest, source, dst, sst, bsize, nblocks, pe); } \
+    static inline void F##_ibput(F##_ctx_t ctx, T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe) { F##_ctx_##NAME##_ibput(ctx, dest, source, dst, sst, bsize, nblocks, pe); }
 #define DUSHMEM_IMPL_CXX_get(F, NAME, T) \
     static inline void F##_get(T *dest, const T *source, size_t nelems, int pe) { F##_##NAME##_get(dest, source, nelems, pe); } \
     static inline void F##_get(F##_ctx_t ctx, T *dest, const T *source, size_t nelems, int pe) { F##_ctx_##NAME##_get(ctx, dest, source, nelems, pe); }
@@ -22,6 +25,9 @@
 #define DUSHMEM_IMPL_CXX_iget(F, NAME, T) \
     static inline void F##_iget(T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) { F##_##NAME##_iget(dest, source, dst, sst, nelems, pe); } \
     static inline void F##_iget(F##_ctx_t ctx, T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) { F##_ctx_##NAME##_iget(ctx, dest, source, dst, sst, nelems, pe); }
+#define DUSHMEM_IMPL_CXX_ibget(F, NAME, T) \
+    static inline void F##_ibget(T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe) { F##_##NAME##_ibget(dest, source, dst, sst, bsize, nblocks, pe); } \
+    static inline void F##_ibget(F##_ctx_t ctx, T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe) { F##_ctx_##NAME##_ibget(ctx, dest, source, dst, sst, bsize, nblocks, pe); }
 #define DUSHMEM_IMPL_CXX_put_nbi(F, NAME, T) \
     static inline void F##_put_nbi(T *dest, const T *source, size_t nelems, int pe) { F##_##NAME##_put_nbi(dest, source, nelems, pe); } \
     static inline void F##_put_nbi(F##_ctx_t ctx, T *dest, const T *source, size_t nelems, int pe) { F##_ctx_##NAME##_put_nbi(ctx, dest, source, nelems, pe); }

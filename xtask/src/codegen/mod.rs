@@ -6,6 +6,7 @@ mod inline;
 mod pages;
 mod rust;
 mod table;
+mod typedefs;
 
 use std::path::{Path, PathBuf};
 
@@ -20,7 +21,9 @@ pub fn exported_names() -> Result<Vec<String>, String> {
 }
 
 fn names(table: &table::Table) -> Vec<String> {
-    let mut names: Vec<String> = expand::exported(table).iter().map(expand::Function::name).collect();
+    let exported = expand::exported(table);
+    let mut names: Vec<String> = exported.iter().map(expand::Function::name).collect();
+    names.extend(exported.iter().filter_map(expand::Function::twin));
     names.extend(inline::SUPPORT.iter().map(|name| name.to_string()));
     names.sort();
     names

@@ -10,6 +10,7 @@ mod memory;
 mod ordering;
 mod p2p_sync;
 mod rma;
+mod session;
 mod setup;
 mod signal;
 mod stream;

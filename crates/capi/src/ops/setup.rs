@@ -1,6 +1,6 @@
 //! Set-up, exit and query.
 use super::prelude::*;
-use crate::job;
+use crate::job::{self, By};
 use crate::report::{fail, must, or_else, print};
 use core::ptr::null_mut;
 use dushmem_core::error::Error;
@@ -10,10 +10,13 @@ use dushmem_core::world::World;
 const SINGLE: i32 = 0;
 const SERIALIZED: i32 = 2;
 
+/// The level of a program that does not ask: NVSHMEM promises more than the others.
+pub fn unasked(name: Name) -> i32 {
+    if name.family() == Family::Nvshmem { SERIALIZED } else { SINGLE }
+}
+
 pub unsafe fn init(name: Name) {
-    // NVSHMEM promises more to programs that do not ask.
-    let requested = if name.family() == Family::Nvshmem { SERIALIZED } else { SINGLE };
-    if let Err(error) = job::enter(name, requested) {
+    if let Err(error) = job::enter(name, unasked(name), By::Start) {
         fail(name, &error);
     }
 }
@@ -29,7 +32,7 @@ unsafe fn store(name: Name, arg: &'static str, place: *mut i32, value: i32) {
 }
 
 pub unsafe fn init_thread(requested: i32, provided: *mut i32, name: Name) -> i32 {
-    match job::enter(name, requested) {
+    match job::enter(name, requested, By::Start) {
         Ok(level) => {
             // SAFETY: the caller's.
             unsafe { store(name, "provided", provided, level) };

@@ -9,6 +9,7 @@ mod life;
 mod limits;
 mod programs;
 mod ring;
+mod setup;
 mod statics;
 mod surroundings;
 mod tools;
@@ -29,6 +30,7 @@ fn main() {
     life::add(&mut trials);
     limits::add(&mut trials);
     ring::add(&mut trials);
+    setup::add(&mut trials);
     statics::add(&mut trials);
     variants::add(&mut trials);
     surroundings::add(&mut trials);
