@@ -36,6 +36,42 @@ names! {
     shmem_iget32(dest: *mut u8, source: *const u8, dst: isize, sst: isize, nelems: usize, pe: i32);
     shmem_iget64(dest: *mut u8, source: *const u8, dst: isize, sst: isize, nelems: usize, pe: i32);
     shmem_iget128(dest: *mut u8, source: *const u8, dst: isize, sst: isize, nelems: usize, pe: i32);
+    shmem_ibput8(
+        dest: *mut u8, source: *const u8, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32
+    );
+    shmem_ibput16(
+        dest: *mut u8, source: *const u8, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32
+    );
+    shmem_ibput32(
+        dest: *mut u8, source: *const u8, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32
+    );
+    shmem_ibput64(
+        dest: *mut u8, source: *const u8, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32
+    );
+    shmem_ibput128(
+        dest: *mut u8, source: *const u8, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32
+    );
+    shmem_ibget8(
+        dest: *mut u8, source: *const u8, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32
+    );
+    shmem_ibget16(
+        dest: *mut u8, source: *const u8, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32
+    );
+    shmem_ibget32(
+        dest: *mut u8, source: *const u8, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32
+    );
+    shmem_ibget64(
+        dest: *mut u8, source: *const u8, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32
+    );
+    shmem_ibget128(
+        dest: *mut u8, source: *const u8, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32
+    );
+    shmem_alltoallsmem(team: i32, dest: *mut u8, source: *const u8, dst: isize, sst: isize, nelems: usize) -> i32;
+    shmem_collectmem(team: i32, dest: *mut u8, source: *const u8, nelems: usize) -> i32;
+    shmem_team_split_2d(
+        parent: i32, xrange: i32, xconfig: *const u8, xmask: i64, xteam: *mut i32,
+        yconfig: *const u8, ymask: i64, yteam: *mut i32
+    ) -> i32;
     shmem_team_split_strided(
         parent: i32, start: i32, stride: i32, size: i32, config: *const u8, mask: i64, new_team: *mut i32
     ) -> i32;
@@ -151,6 +187,46 @@ unsafe impl Api for CNames {
         unsafe { get(dest, source, how.dst as isize, how.sst as isize, how.nelems, pe as i32) };
     }
 
+    unsafe fn ibput(
+        &self,
+        elem: usize,
+        dest: *mut u8,
+        source: *const u8,
+        bsize: usize,
+        how: Strides,
+        pe: usize,
+    ) {
+        let put = match elem {
+            1 => shmem_ibput8,
+            2 => shmem_ibput16,
+            4 => shmem_ibput32,
+            8 => shmem_ibput64,
+            _ => shmem_ibput128,
+        };
+        // SAFETY: the caller's.
+        unsafe { put(dest, source, how.dst as isize, how.sst as isize, bsize, how.nelems, pe as i32) };
+    }
+
+    unsafe fn ibget(
+        &self,
+        elem: usize,
+        dest: *mut u8,
+        source: *const u8,
+        bsize: usize,
+        how: Strides,
+        pe: usize,
+    ) {
+        let get = match elem {
+            1 => shmem_ibget8,
+            2 => shmem_ibget16,
+            4 => shmem_ibget32,
+            8 => shmem_ibget64,
+            _ => shmem_ibget128,
+        };
+        // SAFETY: the caller's.
+        unsafe { get(dest, source, how.dst as isize, how.sst as isize, bsize, how.nelems, pe as i32) };
+    }
+
     fn fence(&self) {
         // SAFETY: initialised.
         unsafe { shmem_fence() };
@@ -167,6 +243,15 @@ unsafe impl Api for CNames {
         let code =
             unsafe { shmem_team_split_strided(parent, start, stride, size, ptr::null(), 0, &raw mut team) };
         (code == 0, team)
+    }
+
+    fn split_2d(&self, parent: TeamHandle, xrange: i32) -> (bool, TeamHandle, TeamHandle) {
+        let (mut x, mut y) = (-7, -7);
+        // SAFETY: no configurations; the teams are local variables.
+        let code = unsafe {
+            shmem_team_split_2d(parent, xrange, ptr::null(), 0, &raw mut x, ptr::null(), 0, &raw mut y)
+        };
+        (code == 0, x, y)
     }
 
     fn team_me(&self, team: TeamHandle) -> i32 {
@@ -207,6 +292,17 @@ unsafe impl Api for CNames {
     unsafe fn alltoall(&self, team: TeamHandle, at: Buffers, bytes: usize) -> bool {
         // SAFETY: the caller's.
         unsafe { shmem_alltoallmem(team, at.dest, at.source, bytes) == 0 }
+    }
+
+    unsafe fn alltoalls(&self, team: TeamHandle, at: Buffers, how: Strides) -> bool {
+        let (dst, sst) = (how.dst as isize, how.sst as isize);
+        // SAFETY: the caller's.
+        unsafe { shmem_alltoallsmem(team, at.dest, at.source, dst, sst, how.nelems) == 0 }
+    }
+
+    unsafe fn collect(&self, team: TeamHandle, at: Buffers, bytes: usize) -> bool {
+        // SAFETY: the caller's.
+        unsafe { shmem_collectmem(team, at.dest, at.source, bytes) == 0 }
     }
 
     unsafe fn sum(&self, team: TeamHandle, at: Buffers, numbers: usize) -> bool {

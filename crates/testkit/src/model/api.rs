@@ -54,6 +54,32 @@ pub unsafe trait Api {
     /// # Safety
     /// As for [`Api::get`], for all elements; both are aligned.
     unsafe fn iget(&self, elem: usize, dest: *mut u8, source: *const u8, strides: Strides, pe: usize);
+    /// ibput of `how.nelems` blocks of `bsize` elements.
+    ///
+    /// # Safety
+    /// As for [`Api::iput`].
+    unsafe fn ibput(
+        &self,
+        elem: usize,
+        dest: *mut u8,
+        source: *const u8,
+        bsize: usize,
+        how: Strides,
+        pe: usize,
+    );
+    /// ibget.
+    ///
+    /// # Safety
+    /// As for [`Api::iget`].
+    unsafe fn ibget(
+        &self,
+        elem: usize,
+        dest: *mut u8,
+        source: *const u8,
+        bsize: usize,
+        how: Strides,
+        pe: usize,
+    );
     /// fence.
     fn fence(&self);
     /// quiet.
@@ -61,6 +87,8 @@ pub unsafe trait Api {
 
     /// split_strided: whether it succeeded, and the handle.
     fn split(&self, parent: TeamHandle, start: i32, stride: i32, size: i32) -> (bool, TeamHandle);
+    /// split_2d: whether it succeeded, and the handles of the row and the column.
+    fn split_2d(&self, parent: TeamHandle, xrange: i32) -> (bool, TeamHandle, TeamHandle);
     /// team_my_pe.
     fn team_me(&self, team: TeamHandle) -> i32;
     /// team_n_pes.
@@ -86,6 +114,16 @@ pub unsafe trait Api {
     /// # Safety
     /// As the call demands.
     unsafe fn alltoall(&self, team: TeamHandle, buffers: Buffers, bytes: usize) -> bool;
+    /// alltoalls of single bytes.
+    ///
+    /// # Safety
+    /// As the call demands.
+    unsafe fn alltoalls(&self, team: TeamHandle, buffers: Buffers, how: Strides) -> bool;
+    /// collect of bytes.
+    ///
+    /// # Safety
+    /// As the call demands.
+    unsafe fn collect(&self, team: TeamHandle, buffers: Buffers, bytes: usize) -> bool;
     /// Sum of 64-bit numbers.
     ///
     /// # Safety

@@ -2,6 +2,7 @@
 use super::api::{Api, Buffers, Strides, TeamHandle};
 use crate::suites::Pe;
 use dushmem_core::coll::reduce::{ReduceNum, ReduceOp};
+use dushmem_core::strided::Blocks;
 use dushmem_core::team::handles;
 
 // SAFETY: every call is the engine's of that name.
@@ -66,6 +67,34 @@ unsafe impl Api for Pe {
             .expect("a legal iget");
     }
 
+    unsafe fn ibput(
+        &self,
+        elem: usize,
+        dest: *mut u8,
+        source: *const u8,
+        bsize: usize,
+        how: Strides,
+        pe: usize,
+    ) {
+        // SAFETY: the caller's.
+        unsafe { self.world.ibput(self.ctx(), dest, source, &blocks(elem, bsize, how), pe as i32) }
+            .expect("a legal ibput");
+    }
+
+    unsafe fn ibget(
+        &self,
+        elem: usize,
+        dest: *mut u8,
+        source: *const u8,
+        bsize: usize,
+        how: Strides,
+        pe: usize,
+    ) {
+        // SAFETY: the caller's.
+        unsafe { self.world.ibget(self.ctx(), dest, source, &blocks(elem, bsize, how), pe as i32) }
+            .expect("a legal ibget");
+    }
+
     fn fence(&self) {
         self.world.fence(self.ctx()).expect("fence");
     }
@@ -79,6 +108,13 @@ unsafe impl Api for Pe {
         match made {
             Ok(team) => (true, team.unwrap_or(handles::INVALID)),
             Err(_) => (false, handles::INVALID),
+        }
+    }
+
+    fn split_2d(&self, parent: TeamHandle, xrange: i32) -> (bool, TeamHandle, TeamHandle) {
+        match self.team(parent).and_then(|parent| self.world.split_2d(&parent, xrange)) {
+            Ok((x, y)) => (true, x, y),
+            Err(_) => (false, handles::INVALID, handles::INVALID),
         }
     }
 
@@ -123,12 +159,29 @@ unsafe impl Api for Pe {
         unsafe { self.world.alltoall(&team, at.dest, at.source, bytes) }.is_ok()
     }
 
+    unsafe fn alltoalls(&self, team: TeamHandle, at: Buffers, how: Strides) -> bool {
+        let Ok(team) = self.team(team) else { return false };
+        let (dst, sst) = (how.dst as isize, how.sst as isize);
+        // SAFETY: the caller's.
+        unsafe { self.world.alltoalls(&team, at.dest, at.source, dst, sst, how.nelems, 1) }.is_ok()
+    }
+
+    unsafe fn collect(&self, team: TeamHandle, at: Buffers, bytes: usize) -> bool {
+        let Ok(team) = self.team(team) else { return false };
+        // SAFETY: the caller's.
+        unsafe { self.world.collect(&team, at.dest, usize::MAX, at.source, bytes) }.is_ok()
+    }
+
     unsafe fn sum(&self, team: TeamHandle, at: Buffers, numbers: usize) -> bool {
         let Ok(team) = self.team(team) else { return false };
         let sum = <u64 as ReduceNum>::reducer(ReduceOp::Sum).expect("numbers can be added");
         // SAFETY: the caller's.
         unsafe { self.world.reduce(&team, at.dest, at.source, numbers, &sum) }.is_ok()
     }
+}
+
+fn blocks(elem: usize, bsize: usize, how: Strides) -> Blocks {
+    Blocks { dst: how.dst as isize, sst: how.sst as isize, elem, bsize, nblocks: how.nelems }
 }
 
 trait OrNull {

@@ -1,4 +1,4 @@
-//! Strided put and get: every byte that they may write has its value, and no other byte changes.
+//! Strided put and get, of elements and of blocks: every byte that they may write has its value, and no other byte changes.
 use super::api::{Api, Strides};
 use super::input::Input;
 use crate::suites::pe::bytes;
@@ -12,6 +12,8 @@ const ELEMENTS: [usize; 5] = [1, 2, 4, 8, 16];
 #[derive(Clone, Copy, Debug)]
 struct Op {
     elem: usize,
+    /// Elements of a block; 1 for operations without blocks too.
+    bsize: usize,
     /// In elements, where source and destination begin.
     dest: usize,
     source: usize,
@@ -23,18 +25,19 @@ impl Op {
     fn read(input: &mut Input<'_>, n: usize) -> Op {
         let elem = ELEMENTS[input.below(5)];
         let len = SIZE / elem;
-        let (dest, source) = (input.below(len), input.below(len));
+        let bsize = if input.one_in(2) { 1 + input.below(12) } else { 1 };
+        let (dest, source) = (input.below(len - bsize), input.below(len - bsize));
         let stride = |input: &mut Input<'_>| match input.below(8) {
-            0..=5 => 1 + input.below(9),
-            6 => 1 + input.below(len),
+            0..=5 => bsize + input.below(9),
+            6 => bsize + input.below(len),
             // So long that only one element fits; the product with a number of elements overflows.
             _ => usize::MAX >> (1 + input.below(12)),
         };
         let (dst, sst) = (stride(input), stride(input));
-        let fits = |from: usize, stride: usize| (len - 1 - from) / stride + 1;
+        let fits = |from: usize, stride: usize| (len - bsize - from) / stride + 1;
         let most = fits(dest, dst).min(fits(source, sst));
         let nelems = input.below(most + 1);
-        Op { elem, dest, source, how: Strides { dst, sst, nelems }, pe: input.below(n) }
+        Op { elem, bsize, dest, source, how: Strides { dst, sst, nelems }, pe: input.below(n) }
     }
 
     /// Copies as the operation does.
@@ -42,7 +45,8 @@ impl Op {
         for i in 0..self.how.nelems {
             let to = (self.dest + i * self.how.dst) * self.elem;
             let from = (self.source + i * self.how.sst) * self.elem;
-            dest[to..to + self.elem].copy_from_slice(&source[from..from + self.elem]);
+            let block = self.bsize * self.elem;
+            dest[to..to + block].copy_from_slice(&source[from..from + block]);
         }
     }
 }
@@ -84,9 +88,14 @@ pub fn run<A: Api>(api: &A, input: &[u8]) {
             let (source_at, dest_at) = (op.source * op.elem, op.dest * op.elem);
             // SAFETY: all elements lie in the arrays, which are aligned for any of them.
             unsafe {
+                let blocked = op.bsize > 1 || input.one_in(2);
                 if input.one_in(2) {
                     let from = mine.as_ptr().cast::<u8>().add(source_at);
-                    api.iput(op.elem, array.add(dest_at), from, op.how, op.pe);
+                    if blocked {
+                        api.ibput(op.elem, array.add(dest_at), from, op.bsize, op.how, op.pe);
+                    } else {
+                        api.iput(op.elem, array.add(dest_at), from, op.how, op.pe);
+                    }
                     op.shadow(&mut shadow[op.pe], contents(&mine));
                     // Two puts to the same bytes have an order only with this.
                     api.fence();
@@ -95,7 +104,11 @@ pub fn run<A: Api>(api: &A, input: &[u8]) {
                     let mut expected = contents(&mine).to_vec();
                     op.shadow(&mut expected, &shadow[op.pe]);
                     let to = mine.as_mut_ptr().cast::<u8>().add(dest_at);
-                    api.iget(op.elem, to, array.add(source_at), op.how, op.pe);
+                    if blocked {
+                        api.ibget(op.elem, to, array.add(source_at), op.bsize, op.how, op.pe);
+                    } else {
+                        api.iget(op.elem, to, array.add(source_at), op.how, op.pe);
+                    }
                     assert!(contents(&mine) == expected, "step {step}: {op:?}");
                 }
             }

@@ -1,5 +1,5 @@
 //! Teams and collectives on them: a list of PEs says what each team is, on each of its members.
-use super::api::{Api, Buffers, TeamHandle};
+use super::api::{Api, Buffers, Strides, TeamHandle};
 use super::input::Input;
 use crate::suites::pe::bytes;
 
@@ -53,10 +53,11 @@ pub fn run<A: Api>(api: &A, input: &[u8]) {
 impl<A: Api> Program<'_, A> {
     fn one(&mut self, input: &mut Input<'_>) {
         let which = input.below(self.teams.len());
-        match input.below(8) {
+        match input.below(12) {
             0..=2 => self.split(input, which),
-            3 if which > 0 => self.destroy(which),
-            kind => self.collective(input, which, kind % 4),
+            3 => self.split_2d(input, which),
+            4 | 5 if which > 0 => self.destroy(which),
+            kind => self.collective(input, which, kind % 6),
         }
         let other = input.below(self.teams.len());
         self.compare(which.min(self.teams.len() - 1), other);
@@ -112,6 +113,38 @@ impl<A: Api> Program<'_, A> {
         }
     }
 
+    fn split_2d(&mut self, input: &mut Input<'_>, parent: usize) {
+        let (xrange, Team { pes, handle }) = (input.small() + 2, &self.teams[parent]);
+        // Each PE is then in two teams more.
+        if self.load_of(pes) + pes.len() >= TEAM_SLOTS - PREDEFINED {
+            return;
+        }
+        let (pes, handle) = (pes.clone(), *handle);
+        let width = usize::try_from(xrange).unwrap_or(0).min(pes.len());
+        let told = handle.map(|handle| self.api.split_2d(handle, xrange));
+        if let Some((made, x, y)) = told {
+            assert_eq!(
+                (made, x >= 0, y >= 0),
+                (width > 0, width > 0, width > 0),
+                "split_2d of {pes:?}: {xrange}"
+            );
+        }
+        if width == 0 {
+            return;
+        }
+        let me = self.api.me();
+        let mut add = |pes: Vec<usize>, own: Option<TeamHandle>| {
+            let handle = own.filter(|_| pes.contains(&me));
+            self.teams.push(Team { pes, handle });
+        };
+        for row in pes.chunks(width) {
+            add(row.to_vec(), told.map(|(_, x, _)| x));
+        }
+        for x in 0..width {
+            add(pes.iter().skip(x).step_by(width).copied().collect(), told.map(|(_, _, y)| y));
+        }
+    }
+
     /// All PEs were told the same.
     fn same_on_all(&self, made: bool, what: &str) {
         let at = self.buffers;
@@ -127,7 +160,11 @@ impl<A: Api> Program<'_, A> {
 
     /// Members have no slot in common for certain only where none has room for so many teams.
     fn may_be_full(&self, pes: &[usize]) -> bool {
-        pes.iter().map(|&pe| self.load(pe)).sum::<usize>() >= TEAM_SLOTS - PREDEFINED
+        self.load_of(pes) >= TEAM_SLOTS - PREDEFINED
+    }
+
+    fn load_of(&self, pes: &[usize]) -> usize {
+        pes.iter().map(|&pe| self.load(pe)).sum()
     }
 
     fn destroy(&mut self, which: usize) {
@@ -164,6 +201,7 @@ impl<A: Api> Program<'_, A> {
         let team = &self.teams[which];
         let n = team.pes.len();
         let (len, root) = (input.below(PART + 1), input.below(n));
+        let strides = (input.below(5), input.below(5));
         let Some(handle) = team.handle else { return };
         let (api, me, at) = (self.api, self.api.me(), self.buffers);
         let rank = team.pes.iter().position(|&pe| pe == me).expect("a member");
@@ -194,6 +232,33 @@ impl<A: Api> Program<'_, A> {
                         let theirs = self.part(pe, len * n);
                         self.holds(from * len, &theirs[rank * len..(rank + 1) * len], "alltoall");
                     }
+                }
+                3 => {
+                    // Each as many as it likes.
+                    let lens: Vec<usize> = team.pes.iter().map(|pe| (len + 97 * pe) % (PART + 1)).collect();
+                    source.copy_from(self.part(me, lens[rank]).as_ptr(), lens[rank]);
+                    self.ready(handle);
+                    assert!(api.collect(handle, at, lens[rank]), "collect");
+                    let parts = team.pes.iter().zip(&lens).flat_map(|(&pe, &len)| self.part(pe, len));
+                    self.holds(0, &parts.collect::<Vec<u8>>(), "collect");
+                }
+                4 => {
+                    let (dst, sst) = (1 + strides.0, 1 + strides.1);
+                    // All elements of all pairs lie in the buffers.
+                    let nelems = len.min(PART / dst.max(sst));
+                    let all = PART * n;
+                    source.copy_from(self.part(me, all).as_ptr(), all);
+                    at.dest.write_bytes(0xcc, all);
+                    self.ready(handle);
+                    assert!(api.alltoalls(handle, at, Strides { dst, sst, nelems }), "alltoalls");
+                    let mut expected = vec![0xcc; all];
+                    for (from, &pe) in team.pes.iter().enumerate() {
+                        let theirs = self.part(pe, all);
+                        for i in 0..nelems {
+                            expected[(from * nelems + i) * dst] = theirs[(rank * nelems + i) * sst];
+                        }
+                    }
+                    self.holds(0, &expected, "alltoalls");
                 }
                 _ => {
                     let count = len / 8;
