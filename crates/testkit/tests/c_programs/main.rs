@@ -5,6 +5,8 @@
 //! profile. A program is compiled once for all tests that run it.
 mod bad;
 mod build;
+mod life;
+mod limits;
 mod older;
 mod programs;
 mod ring;
@@ -27,6 +29,8 @@ fn main() {
     }
     let mut trials = Vec::new();
     programs::add(&mut trials);
+    life::add(&mut trials);
+    limits::add(&mut trials);
     ring::add(&mut trials);
     setup::add(&mut trials);
     statics::add(&mut trials);
