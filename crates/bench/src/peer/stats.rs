@@ -60,7 +60,7 @@ mod tests {
 
     fn up_to(n: usize) -> Vec<f64> {
         // Not in order.
-        (1..=n).map(|i| ((i * 7) % (n + 1)) as f64).collect()
+        (1..=n).map(|i| ((i * 11) % (n + 1)) as f64).collect()
     }
 
     #[test]
