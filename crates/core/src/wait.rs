@@ -261,14 +261,48 @@ impl Doorbell {
         }
     }
 
-    /// The sleeper's side: sleeps until rung or for `nap`, unless `ready` holds after arming.
-    pub fn sleep(&self, nap: Duration, ready: impl FnOnce() -> bool) {
+    /// The sleeper's side: sleeps until rung or for `nap`, unless `ready` holds after arming. True if it was
+    /// rung.
+    pub fn sleep(&self, nap: Duration, ready: impl FnOnce() -> bool) -> bool {
         // The bell is read before arming: a ring between the two is then seen as a changed bell.
         let heard = self.bell.load(Ordering::SeqCst);
         self.armed.store(1, Ordering::SeqCst);
         park::order_all_cpus();
         if !ready() {
             park::wait(&self.bell, heard, Some(nap));
+        }
+        self.bell.load(Ordering::SeqCst) != heard
+    }
+}
+
+/// So many rings for something else than what is awaited are answered at once, in a row.
+const PATIENCE: u32 = 4;
+/// The nap after them in which no bell is armed.
+const DOZE: Duration = Duration::from_micros(50);
+
+/// The naps of one wait. A stream of writes to other words of this PE would cost its writer a wake-up call
+/// every few microseconds; after some that were in vain every second nap is one that nobody has to end.
+#[derive(Debug)]
+pub struct Naps<'a> {
+    bell: &'a Doorbell,
+    rung: u32,
+}
+
+impl<'a> Naps<'a> {
+    /// The wait begins.
+    pub fn new(bell: &'a Doorbell) -> Naps<'a> {
+        Naps { bell, rung: 0 }
+    }
+
+    /// Sleeps for at most `nap`, unless `ready` holds after arming.
+    pub fn nap(&mut self, nap: Duration, ready: impl FnOnce() -> bool) {
+        if self.rung >= PATIENCE && !cfg!(loom) {
+            self.rung = PATIENCE - 1;
+            park::wait(&self.bell.bell, self.bell.bell.load(Ordering::SeqCst), Some(DOZE.min(nap)));
+        } else if self.bell.sleep(nap, ready) {
+            self.rung += 1;
+        } else {
+            self.rung = 0;
         }
     }
 }
@@ -310,5 +344,27 @@ mod tests {
         let ready = || (Instant::now() >= until).then_some(());
         wait_for(&policy, None, record, ready, |nap| std::thread::sleep(nap));
         assert!(policy.spin_ns() < SPIN_MAX_NS);
+    }
+
+    #[test]
+    fn rings_in_vain_are_answered_less_often() {
+        let bell = Doorbell::new();
+        let mut naps = Naps::new(&bell);
+        let mut armed = 0;
+        let mut rings = |naps: &mut Naps<'_>| {
+            naps.nap(Duration::from_secs(10), || {
+                armed += 1;
+                bell.ring();
+                false
+            });
+            armed
+        };
+        let counts: Vec<u32> = (0..8).map(|_| rings(&mut naps)).collect();
+        assert_eq!(counts, [1, 2, 3, 4, 4, 5, 5, 6]);
+        // A nap that nobody ends is a new start.
+        naps.nap(Duration::from_micros(1), || false);
+        naps.nap(Duration::from_micros(1), || false);
+        let counts: Vec<u32> = (0..5).map(|_| rings(&mut naps)).collect();
+        assert_eq!(counts, [7, 8, 9, 10, 10]);
     }
 }
