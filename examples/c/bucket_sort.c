@@ -2,13 +2,13 @@
  *
  *   dushcc -O2 bucket_sort.c -o bucket_sort && dushrun -n 8 ./bucket_sort
  *
- * An alltoall of counts tells every PE how many keys come from each; it adds up where their places begin, and a
- * second alltoall returns those to the senders. So each sender puts its keys where they belong, all at once and
- * without a word from the receiver, and a barrier completes them. How much room that takes depends on the
+ * An alltoall of counts tells every PE how many keys come from each; it adds up where their places begin, and
+ * a second alltoall returns those to the senders. So each sender puts its keys where they belong, all at once
+ * and without a word from the receiver, and a barrier completes them. How much room that takes depends on the
  * keys (try --skew 1): the PEs agree on the largest by a reduction before they allocate.
  *
- * The check: every key is in its PE's range and not below the one before it, and the sum over a hash of all keys
- * is the same as before.
+ * The check: every key is in its PE's range and not below the one before it, and the sum over a hash of all
+ * keys is the same as before.
  */
 #include "program.h"
 
@@ -38,7 +38,8 @@ static void sort(uint32_t *keys, uint32_t *other, size_t count) {
     other = swap;
     progress("bits sorted by PE 0", (uint64_t)shift + 11, 33);
   }
-  memcpy(other, keys, count * sizeof *keys); /* three times is an odd number: the result is in the other array */
+  memcpy(other, keys,
+         count * sizeof *keys); /* three times is an odd number: the result is in the other array */
 }
 
 /* Numbers before each one added up; returns the sum of all. */
@@ -64,7 +65,8 @@ int main(int argc, char **argv) {
   size_t *before = private_memory(pes, sizeof *before), *next = private_memory(pes, sizeof *next);
   uint64_t *hashes = symmetric(2, sizeof *hashes), *sums = symmetric(2, sizeof *sums);
   uint64_t from = first_of(me, n, size), to = first_of(me + 1, n, size);
-  uint32_t *mine = private_memory(to - from, sizeof *mine), *grouped = private_memory(to - from, sizeof *mine);
+  uint32_t *mine = private_memory(to - from, sizeof *mine),
+           *grouped = private_memory(to - from, sizeof *mine);
   for (uint64_t i = from; i < to; i++) {
     mine[i - from] = key_at(i);
     hashes[0] += random_at(2, mine[i - from]);
@@ -107,6 +109,11 @@ int main(int argc, char **argv) {
   shmem_uint64_xor_reduce(SHMEM_TEAM_WORLD, checksum, sum, 1);
   if (me == 0 && total != size) wrong("%zu keys have arrived", total);
   if (me == 0 && sums[0] != sums[1]) wrong("the keys are not those from before");
-  return finish(size, "keys", seconds, "%" PRIu64 " keys%s, checksum %016" PRIx64, size, skew ? " (skewed)" : "",
-                *checksum);
+  free(other);
+  free(grouped);
+  free(mine);
+  free(next);
+  free(before);
+  return finish(size, "keys", seconds, "%" PRIu64 " keys%s, checksum %016" PRIx64, size,
+                skew ? " (skewed)" : "", *checksum);
 }

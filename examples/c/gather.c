@@ -6,8 +6,8 @@
  * The table lies in equal blocks on the PEs. Every word is fetched by a get of its own, non-blocking, so that
  * many are under way at a time; a quiet after each thousand bounds how many. They go by a context of their
  * own: its quiet waits for these gets and nothing else.
- * On a network one message a word is dear: with --batch a PE collects what it wants from the same owner, sends
- * the list by a put with signal, and the owner answers likewise.
+ * On a network one message a word is dear: with --batch a PE collects what it wants from the same owner,
+ * sends the list by a put with signal, and the owner answers likewise.
  *
  * The check: what a word of the table holds follows from its place, so each PE knows what it must have got.
  */
@@ -35,12 +35,13 @@ static void gather_each(uint64_t *got, const uint64_t *places, uint64_t count) {
   if (gets != SHMEM_CTX_DEFAULT) shmem_ctx_destroy(gets);
 }
 
-/* Rounds of one list from every PE to every PE, and an answer to each. A PE sends the lists of the next round when
- * it has all answers of this one, so the places that lists and answers arrive at are free by then. */
+/* Rounds of one list from every PE to every PE, and an answer to each. A PE sends the lists of the next round
+ * when it has all answers of this one, so the places that lists and answers arrive at are free by then. */
 static void gather_in_batches(uint64_t *got, const uint64_t *places, uint64_t count) {
   const uint64_t last = (uint64_t)1 << 31;
   size_t pes = (size_t)n;
-  uint64_t *wanted = symmetric(pes * batch, sizeof *wanted), *answers = symmetric(pes * batch, sizeof *answers);
+  uint64_t *wanted = symmetric(pes * batch, sizeof *wanted),
+           *answers = symmetric(pes * batch, sizeof *answers);
   uint64_t *asked = symmetric(pes, sizeof *asked); /* round << 32 | the sender's last round << 31 | length */
   uint64_t *answered = symmetric(pes, sizeof *answered);
   uint64_t *list = private_memory(pes * batch, sizeof *list), *reply = private_memory(batch, sizeof *reply);
@@ -59,16 +60,18 @@ static void gather_in_batches(uint64_t *got, const uint64_t *places, uint64_t co
     for (int k = 0; k < n; k++) {
       int pe = (me + k) % n; /* not all to the same PE at a time */
       uint64_t word = round << 32 | (next == count ? last : 0) | length[pe];
-      shmem_uint64_put_signal(wanted + (size_t)me * batch, list + (size_t)pe * batch, length[pe], &asked[me], word,
-                              SHMEM_SIGNAL_SET, pe);
+      shmem_uint64_put_signal(wanted + (size_t)me * batch, list + (size_t)pe * batch, length[pe], &asked[me],
+                              word, SHMEM_SIGNAL_SET, pe);
     }
     more = 0;
     for (int k = 0; k < n; k++) {
       int pe = (me + n - k) % n;
-      uint64_t word = shmem_signal_wait_until(&asked[pe], SHMEM_CMP_GE, round << 32), asks = word & (last - 1);
+      uint64_t word = shmem_signal_wait_until(&asked[pe], SHMEM_CMP_GE, round << 32),
+               asks = word & (last - 1);
       more |= (word & last) == 0; /* the same on all PEs, so all stop in the same round */
       for (uint64_t i = 0; i < asks; i++) reply[i] = table[wanted[(size_t)pe * batch + i]];
-      shmem_uint64_put_signal(answers + (size_t)me * batch, reply, asks, &answered[me], round, SHMEM_SIGNAL_SET, pe);
+      shmem_uint64_put_signal(answers + (size_t)me * batch, reply, asks, &answered[me], round,
+                              SHMEM_SIGNAL_SET, pe);
     }
     for (int k = 0; k < n; k++) {
       int pe = (me + k) % n;
@@ -77,6 +80,10 @@ static void gather_in_batches(uint64_t *got, const uint64_t *places, uint64_t co
     }
     progress("words of PE 0", next, count);
   }
+  free(length);
+  free(back);
+  free(reply);
+  free(list);
 }
 
 int main(int argc, char **argv) {
@@ -107,6 +114,8 @@ int main(int argc, char **argv) {
     *sum ^= mark(from + i, got[i]);
   }
   shmem_uint64_xor_reduce(SHMEM_TEAM_WORLD, checksum, sum, 1);
-  return finish(gathers, "words", seconds, "%" PRIu64 " of %" PRIu64 " words, checksum %016" PRIx64, gathers, words,
-                *checksum);
+  free(got);
+  free(places);
+  return finish(gathers, "words", seconds, "%" PRIu64 " of %" PRIu64 " words, checksum %016" PRIx64, gathers,
+                words, *checksum);
 }

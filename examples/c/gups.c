@@ -3,10 +3,10 @@
  *   dushcc -O2 gups.c -o gups && dushrun -n 8 ./gups
  *   dushrun -n 8 ./gups 4000000 --bucket 512
  *
- * The table lies in equal blocks on the PEs. An update is one atomic xor, which needs no answer, so nothing waits
- * for it; the barrier behind all of them completes them. That is best where a PE can reach the word itself.
- * On a network one message a word is dear: with --bucket a PE collects what goes to the same owner, and sends
- * it by a put with signal. The owner applies it to its own memory, without atomics.
+ * The table lies in equal blocks on the PEs. An update is one atomic xor, which needs no answer, so nothing
+ * waits for it; the barrier behind all of them completes them. That is best where a PE can reach the word
+ * itself. On a network one message a word is dear: with --bucket a PE collects what goes to the same owner,
+ * and sends it by a put with signal. The owner applies it to its own memory, without atomics.
  *
  * The check: xor changes a checksum of the table by what every PE can compute from its own updates alone. And
  * all updates once more must give the first table again.
@@ -28,8 +28,9 @@ static void update_each(uint64_t from, uint64_t to) {
   shmem_barrier_all();
 }
 
-/* Rounds of one bucket from every PE to every PE. There are two inboxes, used in turn: a PE sends the buckets of
- * round r + 2 when it has all of round r + 1, whose senders had emptied their inbox of round r. No barrier. */
+/* Rounds of one bucket from every PE to every PE. There are two inboxes, used in turn: a PE sends the buckets
+ * of round r + 2 when it has all of round r + 1, whose senders had emptied their inbox of round r. No
+ * barrier. */
 static void update_in_buckets(uint64_t from, uint64_t to) {
   static uint64_t round = 1, *inbox, *arrived, *out, *fill;
   const uint64_t last = (uint64_t)1 << 31, first = from;
@@ -51,8 +52,8 @@ static void update_in_buckets(uint64_t from, uint64_t to) {
     for (int k = 0; k < n; k++) {
       int pe = (me + k) % n; /* not all to the same PE at a time */
       uint64_t word = round << 32 | (from == to ? last : 0) | fill[pe];
-      shmem_uint64_put_signal(box + (size_t)me * bucket, out + (size_t)pe * bucket, fill[pe], &signal[me], word,
-                              SHMEM_SIGNAL_SET, pe);
+      shmem_uint64_put_signal(box + (size_t)me * bucket, out + (size_t)pe * bucket, fill[pe], &signal[me],
+                              word, SHMEM_SIGNAL_SET, pe);
     }
     more = 0;
     for (int k = 0; k < n; k++) {
@@ -73,7 +74,8 @@ int main(int argc, char **argv) {
       {"updates", &updates, 1, (uint64_t)1 << 48, "updates of all PEs together"},
       {"bucket", &bucket, 0, 1 << 20, "updates that are sent together, 0: atomics instead"},
   };
-  start(argc, argv, "gups", "random updates of a distributed table", settings, sizeof settings / sizeof *settings);
+  start(argc, argv, "gups", "random updates of a distributed table", settings,
+        sizeof settings / sizeof *settings);
   block = (words + (uint64_t)n - 1) / (uint64_t)n;
   table = symmetric(block, sizeof *table);
   uint64_t *sums = symmetric(2, sizeof *sums), *all = symmetric(2, sizeof *all);
@@ -97,7 +99,8 @@ int main(int argc, char **argv) {
 
   (bucket ? update_in_buckets : update_each)(from, to);
   for (uint64_t i = 0; i < mine; i++)
-    if (table[i] != begin + i) wrong("word %" PRIu64 " is %" PRIu64 " after all updates twice", begin + i, table[i]);
-  return finish(updates, "updates", seconds, "%" PRIu64 " words, %" PRIu64 " updates, checksum %016" PRIx64, words,
-                updates, all[0]);
+    if (table[i] != begin + i)
+      wrong("word %" PRIu64 " is %" PRIu64 " after all updates twice", begin + i, table[i]);
+  return finish(updates, "updates", seconds, "%" PRIu64 " words, %" PRIu64 " updates, checksum %016" PRIx64,
+                words, updates, all[0]);
 }

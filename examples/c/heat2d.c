@@ -2,10 +2,10 @@
  *
  *   dushcc -O2 heat2d.c -o heat2d && dushrun -n 8 ./heat2d
  *
- * In each step a cell becomes the mean of its four neighbours. A PE has a block of the plate with a rim of one
- * cell for its neighbours' edges. A row is consecutive: a put brings it together with its signal. A column is
- * not: a strided put (iput), a fence, and a signal. Nobody waits for anybody but its neighbours; every 20
- * steps all agree by a reduction whether the plate has settled.
+ * In each step a cell becomes the mean of its four neighbours. A PE has a block of the plate with a rim of
+ * one cell for its neighbours' edges. A row is consecutive: a put brings it together with its signal. A
+ * column is not: a strided put (iput), a fence, and a signal. Nobody waits for anybody but its neighbours;
+ * every 20 steps all agree by a reduction whether the plate has settled.
  *
  * PEs that the grid has no place for take no part: the others are a team, whose reduction does not need them.
  *
@@ -59,21 +59,23 @@ static void heat_top(double *plate, Block block) {
   for (size_t x = 1; x <= block.columns && block.top == 0; x++) plate[x] = 1;
 }
 
-/* Sends the edges of this PE's block to the neighbours' rims, and waits for theirs. A neighbour is at most one
- * step ahead, and then writes to the rim of the other plate. */
+/* Sends the edges of this PE's block to the neighbours' rims, and waits for theirs. A neighbour is at most
+ * one step ahead, and then writes to the rim of the other plate. */
 static void exchange(double *plate, Block mine, uint64_t *arrived, uint64_t number) {
   int x = me % across, y = me / across;
   int north = y > 0 ? me - across : -1, south = y + 1 < down ? me + across : -1;
   int west = x > 0 ? me - 1 : -1, east = x + 1 < across ? me + 1 : -1;
   ptrdiff_t row = (ptrdiff_t)width;
   double *first = plate + width + 1, *last_row = plate + mine.rows * width + 1;
-  if (west >= 0) shmem_double_iput(plate + width + block_of(west).columns + 1, first, row, row, mine.rows, west);
+  if (west >= 0)
+    shmem_double_iput(plate + width + block_of(west).columns + 1, first, row, row, mine.rows, west);
   if (east >= 0) shmem_double_iput(plate + width, plate + width + mine.columns, row, row, mine.rows, east);
   if (north >= 0)
-    shmem_double_put_signal(plate + (block_of(north).rows + 1) * width + 1, first, mine.columns, &arrived[SOUTH],
-                            number, SHMEM_SIGNAL_SET, north);
+    shmem_double_put_signal(plate + (block_of(north).rows + 1) * width + 1, first, mine.columns,
+                            &arrived[SOUTH], number, SHMEM_SIGNAL_SET, north);
   if (south >= 0)
-    shmem_double_put_signal(plate + 1, last_row, mine.columns, &arrived[NORTH], number, SHMEM_SIGNAL_SET, south);
+    shmem_double_put_signal(plate + 1, last_row, mine.columns, &arrived[NORTH], number, SHMEM_SIGNAL_SET,
+                            south);
   shmem_fence(); /* columns before their signals, and this step's signals before those of the next */
   if (west >= 0) shmem_signal_set(&arrived[EAST], number, west);
   if (east >= 0) shmem_signal_set(&arrived[WEST], number, east);
@@ -109,8 +111,8 @@ static uint64_t check(const double *plate, uint64_t taken) {
         memcpy(&bits, &theirs[x], sizeof bits);
         sum ^= mark(line * size + column, bits);
         if (theirs[x] != expected)
-          wrong("row %" PRIu64 " column %" PRIu64 " is %.17g on PE %d, but %.17g alone", line, column, theirs[x], pe,
-                expected);
+          wrong("row %" PRIu64 " column %" PRIu64 " is %.17g on PE %d, but %.17g alone", line, column,
+                theirs[x], pe, expected);
       }
     }
   }
@@ -126,14 +128,16 @@ int main(int argc, char **argv) {
       {"steps", &steps, 1, 1 << 30, "steps at most"},
       {"digits", &digits, 1, 17, "ends when no cell changes by more than 10 to the minus this"},
   };
-  start(argc, argv, "heat2d", "a heat stencil on a grid of PEs", settings, sizeof settings / sizeof *settings);
+  start(argc, argv, "heat2d", "a heat stencil on a grid of PEs", settings,
+        sizeof settings / sizeof *settings);
   /* As square as can be; one of 17 PEs is left over then, which is better than 17 thin strips. */
   for (down = 1; (down + 1) * (down + 1) <= n && (uint64_t)down < size; down++) {}
   across = n / down;
   if ((uint64_t)across > size) across = (int)size;
   width = (size_t)((size + (uint64_t)across - 1) / (uint64_t)across) + 2;
   size_t height = (size_t)((size + (uint64_t)down - 1) / (uint64_t)down) + 2;
-  double *old = symmetric((uint64_t)height * width, sizeof *old), *new = symmetric((uint64_t)height * width, sizeof *new);
+  double *old = symmetric((uint64_t)height * width, sizeof *old),
+         *new = symmetric((uint64_t)height * width, sizeof *new);
   uint64_t *arrived = symmetric(4, sizeof *arrived), *taken = symmetric(1, sizeof *taken);
   double *change = symmetric(2, sizeof *change), *largest = symmetric(2, sizeof *largest);
   double limit = 1;
@@ -171,6 +175,7 @@ int main(int argc, char **argv) {
 
   uint64_t sum = me == 0 ? check(old, *taken) : 0;
   /* finish is collective, so nobody's plate goes before PE 0 has read it. */
-  return finish(size * size * *taken, "cells", seconds, "%" PRIu64 " x %" PRIu64 " cells, %" PRIu64 " steps, checksum %016" PRIx64,
-                size, size, *taken, sum);
+  return finish(size * size * *taken, "cells", seconds,
+                "%" PRIu64 " x %" PRIu64 " cells, %" PRIu64 " steps, checksum %016" PRIx64, size, size,
+                *taken, sum);
 }

@@ -4,9 +4,9 @@
  *   dushrun -n 8 ./histogram 40000000 --reduce 1
  *
  * Each PE counts its values in bins of its own. Then these are added up, in one of two ways:
- *   by atomic additions to bins that lie in blocks on the PEs. PEs may come when they are ready, and only bins
- *   in which there is something are sent: right for many bins of which each PE has few;
- *   by a sum reduction, after which every PE has the whole histogram.
+ *   by atomic additions to bins that lie in blocks on the PEs. PEs may come when they are ready, and only
+ * bins in which there is something are sent: right for many bins of which each PE has few; by a sum
+ * reduction, after which every PE has the whole histogram.
  *
  * The check: PE 0 counts all values alone.
  */
@@ -44,7 +44,8 @@ int main(int argc, char **argv) {
     shmem_uint64_sum_reduce(SHMEM_TEAM_WORLD, all, mine, bins);
   } else {
     for (uint64_t i = 0; i < bins; i++) {
-      uint64_t bin = (i + (uint64_t)me * block) % bins; /* from the own bins on: not all to the same PE at a time */
+      uint64_t bin =
+          (i + (uint64_t)me * block) % bins; /* from the own bins on: not all to the same PE at a time */
       if (mine[bin]) shmem_uint64_atomic_add(&all[bin % block], mine[bin], (int)(bin / block));
     }
   }
@@ -53,7 +54,8 @@ int main(int argc, char **argv) {
 
   uint64_t sum = 0;
   if (me == 0) {
-    uint64_t *alone = private_memory(bins, sizeof *alone), *found = private_memory(block * (uint64_t)n, sizeof *found);
+    uint64_t *alone = private_memory(bins, sizeof *alone),
+             *found = private_memory(block * (uint64_t)n, sizeof *found);
     count(alone, 0, size, "values of the check");
     if (reduce) memcpy(found, all, bins * sizeof *found);
     for (int pe = 0; pe < n && !reduce; pe++) shmem_uint64_get(found + (uint64_t)pe * block, all, block, pe);
@@ -62,11 +64,15 @@ int main(int argc, char **argv) {
         wrong("bin %" PRIu64 " has %" PRIu64 " values, not %" PRIu64, bin, found[bin], alone[bin]);
       sum ^= mark(bin, found[bin]);
     }
+    free(found);
+    free(alone);
   } else if (reduce) {
     /* The others have the same as PE 0. */
     shmem_uint64_get(mine, all, bins, 0);
     for (uint64_t bin = 0; bin < bins; bin++)
-      if (mine[bin] != all[bin]) wrong("bin %" PRIu64 " has %" PRIu64 " values, on PE 0 %" PRIu64, bin, all[bin], mine[bin]);
+      if (mine[bin] != all[bin])
+        wrong("bin %" PRIu64 " has %" PRIu64 " values, on PE 0 %" PRIu64, bin, all[bin], mine[bin]);
   }
-  return finish(size, "values", seconds, "%" PRIu64 " values in %" PRIu64 " bins, checksum %016" PRIx64, size, bins, sum);
+  return finish(size, "values", seconds, "%" PRIu64 " values in %" PRIu64 " bins, checksum %016" PRIx64, size,
+                bins, sum);
 }

@@ -29,7 +29,8 @@ static inline void leave(int code) {
 }
 
 static inline void usage(const char *about, const Setting *settings, size_t count) {
-  printf("%s: %s\n\nusage: dushrun -n PES ./%s [%s] [--NAME NUMBER ...]\n", program, about, program, settings->name);
+  printf("%s: %s\n\nusage: dushrun -n PES ./%s [%s] [--NAME NUMBER ...]\n", program, about, program,
+         settings->name);
   for (size_t i = 0; i < count; i++)
     printf("  --%-8s %s; %" PRIu64 " to %" PRIu64 ", %" PRIu64 " if not given\n", settings[i].name,
            settings[i].meaning, settings[i].least, settings[i].most, *settings[i].value);
@@ -70,7 +71,8 @@ static inline void start(int argc, char **argv, const char *name, const char *ab
   }
 }
 
-/* Zeroed memory, the same on every PE. Where there is no room the library has said so, and all PEs get NULL. */
+/* Zeroed memory, as much on every PE; finalize gives it back. Where there is no room the library has said so,
+ * and all PEs get NULL. */
 static inline void *symmetric(uint64_t count, size_t size) {
   void *block = shmem_calloc(count ? count : 1, size);
   if (!block) leave(1);
@@ -89,7 +91,8 @@ static inline void *private_memory(uint64_t count, size_t size) {
 
 /* The first of `all` items that part `part` of `parts` has; those of the next part begin where it ends. */
 static inline uint64_t first_of(int part, int parts, uint64_t all) {
-  return (uint64_t)part * (all / (uint64_t)parts) + (uint64_t)part * (all % (uint64_t)parts) / (uint64_t)parts;
+  return (uint64_t)part * (all / (uint64_t)parts) +
+         (uint64_t)part * (all % (uint64_t)parts) / (uint64_t)parts;
 }
 
 /* Random number i of a stream: a function of its number, so it does not matter which PE asks for it. */
@@ -141,10 +144,10 @@ __attribute__((format(printf, 1, 2))) static inline void wrong(const char *forma
   fprintf(stderr, "%s: PE %d: %s\n", program, me, line);
 }
 
-/* The last line, and the exit code: what was computed, whether it is right, and how fast it was. The time is that
- * of the PE which took longest: others may have left the barrier before it later. */
-__attribute__((format(printf, 4, 5))) static inline int finish(uint64_t items, const char *unit, double seconds,
-                                                               const char *format, ...) {
+/* The last line, and the exit code: what was computed, whether it is right, and how fast it was. The time is
+ * that of the PE which took longest: others may have left the barrier before it later. */
+__attribute__((format(printf, 4, 5))) static inline int finish(uint64_t items, const char *unit,
+                                                               double seconds, const char *format, ...) {
   shmem_uint64_sum_reduce(SHMEM_TEAM_WORLD, &all_errors, &errors, 1);
   duration = seconds;
   shmem_double_max_reduce(SHMEM_TEAM_WORLD, &longest, &duration, 1);
@@ -154,8 +157,9 @@ __attribute__((format(printf, 4, 5))) static inline int finish(uint64_t items, c
     printf("%s: ", program);
     vprintf(format, words);
     va_end(words);
-    if (all_errors) printf(": %" PRIu64 " errors\n", all_errors);
-    else printf(": verified, %.3g %s/s with %d %s\n", (double)items / longest, unit, n, n == 1 ? "PE" : "PEs");
+    if (all_errors) printf(": %" PRIu64 " error%s\n", all_errors, all_errors == 1 ? "" : "s");
+    else
+      printf(": verified, %.3g %s/s with %d %s\n", (double)items / longest, unit, n, n == 1 ? "PE" : "PEs");
   }
   int code = all_errors ? EXIT_FAILURE : EXIT_SUCCESS;
   shmem_finalize();

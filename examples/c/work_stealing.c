@@ -3,18 +3,20 @@
  *   dushcc -O2 work_stealing.c -o work_stealing && dushrun -n 8 ./work_stealing
  *   dushrun -n 8 ./work_stealing 1000000 --locks 1
  *
- * A node's number decides how many children it has, so nobody knows in advance where the work is. A PE keeps its
- * tasks in a deque of its own, which costs no synchronisation, and offers some of the oldest (they lead to the
- * largest trees) on a shelf in symmetric memory. One word says what lies there: `generation << 32 | tasks`. Whoever lowers the number has taken the tasks at the end: by compare_swap, or with --locks 1 under
+ * A node's number decides how many children it has, so nobody knows in advance where the work is. A PE keeps
+ * its tasks in a deque of its own, which costs no synchronisation, and offers some of the oldest (they lead
+ * to the largest trees) on a shelf in symmetric memory. One word says what lies there: `generation << 32 |
+ * tasks`. Whoever lowers the number has taken the tasks at the end: by compare_swap, or with --locks 1 under
  * the lock of that shelf. The generation changes with each filling, so that a compare_swap that comes late
  * fails. A shelf is filled again when all that was taken has been copied, which the takers count in `copied`.
  *
- * The end: `busy` on PE 0 counts the PEs that have tasks, in the deque or on the shelf. A thief that sees tasks
- * adds itself before it takes them, so a task always belongs to a PE that is counted: 0 means that there are none,
- * and as only tasks make tasks there never will be. Nobody waits for anything that another PE may not do.
+ * The end: `busy` on PE 0 counts the PEs that have tasks, in the deque or on the shelf. A thief that sees
+ * tasks adds itself before it takes them, so a task always belongs to a PE that is counted: 0 means that
+ * there are none, and as only tasks make tasks there never will be. Nobody waits for anything that another PE
+ * may not do.
  *
- * The check: PE 0 counts the tree alone; number, depth, and checksum of the nodes must be the same, so no task
- * was lost or done twice.
+ * The check: PE 0 counts the tree alone; number, depth, and checksum of the nodes must be the same, so no
+ * task was lost or done twice.
  */
 #include "program.h"
 
@@ -49,8 +51,8 @@ static void push(Deque *deque, Task task) {
 
 static size_t left(const Deque *deque) { return deque->end - deque->first; }
 
-/* Visits a node and pushes its children: the root has as many as it takes for a tree of about `size` nodes, others
- * have 8 with a probability of 1 in 8.4, and mostly none. */
+/* Visits a node and pushes its children: the root has as many as it takes for a tree of about `size` nodes,
+ * others have 8 with a probability of 1 in 8.4, and mostly none. */
 static void visit(Task task, Tree *tree, Deque *deque) {
   uint64_t random = task.number;
   for (uint64_t i = 0; i <= grain; i++) random = random_at(1, random);
@@ -76,7 +78,8 @@ static size_t take(int pe, Deque *deque) {
     count = pe == me ? there : (there + 1) / 2;
     if (count == 0) break;
     if (locks) {
-      shmem_uint64_atomic_set(&lying, word - count, pe); /* nobody else changes it; clear_lock completes this */
+      shmem_uint64_atomic_set(&lying, word - count,
+                              pe); /* nobody else changes it; clear_lock completes this */
       break;
     }
     uint64_t seen = shmem_uint64_atomic_compare_swap(&lying, word, word - count, pe);
@@ -176,11 +179,12 @@ int main(int argc, char **argv) {
       if (alone.nodes % 1024 == 0) progress("nodes of the check", alone.nodes, all[0]);
     }
     free(deque.tasks);
-    if (all[0] != alone.nodes) wrong("%" PRIu64 " nodes were visited, the tree has %" PRIu64, all[0], alone.nodes);
+    if (all[0] != alone.nodes)
+      wrong("%" PRIu64 " nodes were visited, the tree has %" PRIu64, all[0], alone.nodes);
     if (all[1] != alone.sum) wrong("the checksum should be %016" PRIx64, alone.sum);
     if (*deepest != alone.depth) wrong("the depth should be %" PRIu64, alone.depth);
     printf("%" PRIu64 " thefts\n", all[2]);
   }
-  return finish(all[0], "nodes", seconds, "%" PRIu64 " nodes, depth %" PRIu64 ", checksum %016" PRIx64, all[0], *deepest,
-                all[1]);
+  return finish(all[0], "nodes", seconds, "%" PRIu64 " nodes, depth %" PRIu64 ", checksum %016" PRIx64,
+                all[0], *deepest, all[1]);
 }

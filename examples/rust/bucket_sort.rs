@@ -48,7 +48,7 @@ fn main() -> ExitCode {
     })
 }
 
-pub(crate) fn key_at(i: u64, skew: bool) -> u32 {
+fn key_at(i: u64, skew: bool) -> u32 {
     let random = random_at(1, i);
     (if skew { below(random, random & 0xffff_ffff) } else { random >> 32 }) as u32
 }
@@ -68,7 +68,7 @@ fn running_sums(counts: &[usize]) -> Vec<usize> {
 }
 
 /// Sends each key to its owner; returns those that have come to this PE.
-pub(crate) fn exchange(run: &Run<'_>, mine: &[u32]) -> Result<Vec<u32>> {
+fn exchange(run: &Run<'_>, mine: &[u32]) -> Result<Vec<u32>> {
     let (me, n) = (run.my_pe(), run.n_pes());
     let mut groups = vec![Vec::new(); n];
     mine.iter().for_each(|&key| groups[owner(run, key)].push(key));
@@ -93,7 +93,7 @@ pub(crate) fn exchange(run: &Run<'_>, mine: &[u32]) -> Result<Vec<u32>> {
 }
 
 /// Sorts by eleven bits at a time, from the lowest.
-pub(crate) fn sort(run: &Run<'_>, keys: &mut Vec<u32>) {
+fn sort(run: &Run<'_>, keys: &mut Vec<u32>) {
     let mut other = vec![0; keys.len()];
     for shift in [0, 11, 22] {
         let digit = |key: u32| (key >> shift & 2047) as usize;
@@ -110,7 +110,7 @@ pub(crate) fn sort(run: &Run<'_>, keys: &mut Vec<u32>) {
 }
 
 /// Notes what is wrong with `keys`, which were made from every PE's `mine`. Returns their checksum. Collective.
-pub(crate) fn check(run: &Run<'_>, mine: &[u32], keys: &[u32]) -> Result<u64> {
+fn check(run: &Run<'_>, mine: &[u32], keys: &[u32]) -> Result<u64> {
     let hash = |keys: &[u32]| keys.iter().fold(0u64, |sum, &key| sum.wrapping_add(random_at(2, key.into())));
     for &key in keys.iter().filter(|&&key| owner(run, key) != run.my_pe()) {
         run.wrong(format!("key {key} belongs to PE {}", owner(run, key)));
@@ -129,4 +129,31 @@ pub(crate) fn check(run: &Run<'_>, mine: &[u32], keys: &[u32]) -> Result<u64> {
     run.fcollect(&lens, len.as_slice())?;
     let begin = running_sums(&lens.to_vec())[run.my_pe()] as u64;
     run.all((begin..).zip(keys).fold(0, |sum, (place, &key)| sum ^ mark(place, key.into())), Xor)
+}
+
+/// Each of these is run by `crates/dushmem/tests/programs.rs`.
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn noted(damage: impl Fn(&mut Vec<u32>) + Sync) -> u64 {
+        program::noted(|run| {
+            let mine: Vec<u32> = run.share(3000).map(|i| key_at(i, false)).collect();
+            let mut keys = exchange(run, &mine)?;
+            sort(run, &mut keys);
+            if run.my_pe() == 1 {
+                damage(&mut keys);
+            }
+            check(run, &mine, &keys).map(drop)
+        })
+    }
+
+    #[test]
+    fn wrong_keys_are_noted() {
+        assert_eq!(noted(|_| ()), 0);
+        assert_eq!(noted(|keys| keys.swap(10, 11)), 1); // the wrong order
+        assert_eq!(noted(|keys| keys[10] = keys[11]), 1); // one lost, one twice
+        assert_eq!(noted(|keys| drop(keys.pop())), 2); // lost
+        assert_eq!(noted(|keys| keys[0] = 7), 2); // not this PE's
+    }
 }

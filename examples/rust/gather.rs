@@ -50,14 +50,14 @@ fn value_at(place: u64) -> u64 {
 }
 
 /// A table of which each PE has `block` words.
-pub(crate) struct Table<'w> {
+struct Table<'w> {
     run: &'w Run<'w>,
     block: u64,
-    pub(crate) words: Symmetric<'w, [u64]>,
+    words: Symmetric<'w, [u64]>,
 }
 
 impl<'w> Table<'w> {
-    pub(crate) fn new(run: &'w Run<'w>, size: u64) -> Result<Table<'w>> {
+    fn new(run: &'w Run<'w>, size: u64) -> Result<Table<'w>> {
         let block = size.div_ceil(run.n_pes() as u64);
         let begin = run.my_pe() as u64 * block;
         let words: Vec<u64> = (begin..begin + block).map(value_at).collect();
@@ -69,7 +69,7 @@ impl<'w> Table<'w> {
         ((place / self.block) as usize, (place % self.block) as usize)
     }
 
-    pub(crate) fn gather_each(&self, places: &[u64]) -> Result<Vec<u64>> {
+    fn gather_each(&self, places: &[u64]) -> Result<Vec<u64>> {
         let mut got = vec![0; places.len()];
         let gets = self.run.context()?;
         for (window, (got, places)) in got.chunks_mut(WINDOW).zip(places.chunks(WINDOW)).enumerate() {
@@ -87,7 +87,7 @@ impl<'w> Table<'w> {
 
     /// Rounds of one list from every PE to every PE, and an answer to each. A PE sends the lists of the next round
     /// when it has all answers of this one, so the places that lists and answers arrive at are free by then.
-    pub(crate) fn gather_in_batches(&self, places: &[u64], batch: usize) -> Result<Vec<u64>> {
+    fn gather_in_batches(&self, places: &[u64], batch: usize) -> Result<Vec<u64>> {
         const LAST: u64 = 1 << 31;
         let run = self.run;
         let (me, n) = (run.my_pe(), run.n_pes());
@@ -147,8 +147,37 @@ impl<'w> Table<'w> {
 }
 
 /// Notes which words are not those of their places.
-pub(crate) fn check(run: &Run<'_>, places: &[u64], got: &[u64]) {
+fn check(run: &Run<'_>, places: &[u64], got: &[u64]) {
     for (&place, &word) in places.iter().zip(got).filter(|&(&place, &word)| word != value_at(place)) {
         run.wrong(format!("word {place} is {word:016x}, not {:016x}", value_at(place)));
+    }
+}
+
+/// Each of these is run by `crates/dushmem/tests/programs.rs`.
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_word_is_noted() {
+        for batch in [0, 7] {
+            for wrong in [0, 1] {
+                let noted = program::noted(|run| {
+                    let table = Table::new(run, 100)?;
+                    let places: Vec<u64> = (0..100).collect();
+                    if run.my_pe() == 1 {
+                        table.words[5].store(table.words[5].load() ^ wrong);
+                    }
+                    run.barrier()?;
+                    let got = match batch {
+                        0 => table.gather_each(&places)?,
+                        _ => table.gather_in_batches(&places, batch)?,
+                    };
+                    check(run, &places, &got);
+                    Ok(())
+                });
+                assert_eq!(noted, 3 * wrong, "each of three PEs has gathered it");
+            }
+        }
     }
 }

@@ -54,7 +54,7 @@ fn update(u: u64) -> u64 {
 }
 
 /// Word `i` of it is `i` at first.
-pub(crate) struct Table<'w> {
+struct Table<'w> {
     run: &'w Run<'w>,
     size: u64,
     /// Words a PE.
@@ -62,11 +62,11 @@ pub(crate) struct Table<'w> {
     /// The first word of this PE, and how many it has.
     begin: u64,
     len: u64,
-    pub(crate) words: Symmetric<'w, [u64]>,
+    words: Symmetric<'w, [u64]>,
 }
 
 /// Where updates are collected and arrive, and the round of sending that comes next.
-pub(crate) struct Buckets<'w> {
+struct Buckets<'w> {
     len: usize,
     round: u64,
     /// Two for each PE, used in turn.
@@ -77,7 +77,7 @@ pub(crate) struct Buckets<'w> {
 }
 
 impl<'w> Buckets<'w> {
-    pub(crate) fn new(run: &'w Run<'w>, len: usize) -> Result<Buckets<'w>> {
+    fn new(run: &'w Run<'w>, len: usize) -> Result<Buckets<'w>> {
         let n = run.n_pes();
         let (inbox, arrived) = (run.alloc_zeroed(2 * n * len)?, run.alloc_zeroed(2 * n)?);
         Ok(Buckets { len, round: 1, inbox, arrived, out: vec![Vec::with_capacity(len); n] })
@@ -85,7 +85,7 @@ impl<'w> Buckets<'w> {
 }
 
 impl<'w> Table<'w> {
-    pub(crate) fn new(run: &'w Run<'w>, size: u64) -> Result<Table<'w>> {
+    fn new(run: &'w Run<'w>, size: u64) -> Result<Table<'w>> {
         let block = size.div_ceil(run.n_pes() as u64);
         let begin = (run.my_pe() as u64 * block).min(size);
         let words: Vec<u64> = (begin..begin + block).collect();
@@ -96,7 +96,7 @@ impl<'w> Table<'w> {
         below(random, self.size)
     }
 
-    pub(crate) fn update_each(&self, mine: Range<u64>) -> Result<()> {
+    fn update_each(&self, mine: Range<u64>) -> Result<()> {
         for u in mine.clone() {
             let at = self.place(update(u));
             let word = &self.words[(at % self.block) as usize];
@@ -110,7 +110,7 @@ impl<'w> Table<'w> {
 
     /// Rounds of one bucket from every PE to every PE. A PE sends the buckets of round r + 2 when it has all of
     /// round r + 1, whose senders had emptied their inbox of round r. No barrier.
-    pub(crate) fn update_in(&self, buckets: &mut Buckets<'_>, mine: Range<u64>) -> Result<()> {
+    fn update_in(&self, buckets: &mut Buckets<'_>, mine: Range<u64>) -> Result<()> {
         const LAST: u64 = 1 << 31;
         let Buckets { len, round, inbox, arrived, out } = buckets;
         let (me, n) = (self.run.my_pe(), self.run.n_pes());
@@ -160,7 +160,7 @@ impl<'w> Table<'w> {
     }
 
     /// The table after each update once: its checksum. Collective.
-    pub(crate) fn check_once(&self, mine: Range<u64>) -> Result<u64> {
+    fn check_once(&self, mine: Range<u64>) -> Result<u64> {
         let found = self.own().fold(0, |sum, (place, word)| sum ^ mark(place, word));
         let first = self.own().fold(0, |sum, (place, _)| sum ^ mark(place, place));
         let expected = mine.map(update).fold(first, |sum, random| sum ^ mark(self.place(random), random));
@@ -172,9 +172,40 @@ impl<'w> Table<'w> {
     }
 
     /// The table after each update twice: the first one.
-    pub(crate) fn check_twice(&self) {
+    fn check_twice(&self) {
         for (place, word) in self.own().filter(|(place, word)| place != word) {
             self.run.wrong(format!("word {place} is {word} after all updates twice"));
         }
+    }
+}
+
+/// Each of these is run by `crates/dushmem/tests/programs.rs`.
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn noted(damage: impl Fn(&Table<'_>) -> Result<()> + Sync) -> u64 {
+        program::noted(|run| {
+            let table = Table::new(run, 100)?;
+            table.update_each(run.share(1000))?;
+            damage(&table)?;
+            table.check_once(run.share(1000))?;
+            table.update_each(run.share(1000))?;
+            table.check_twice();
+            Ok(())
+        })
+    }
+
+    #[test]
+    fn a_wrong_or_misplaced_word_is_noted() {
+        assert_eq!(noted(|_| Ok(())), 0);
+        assert_eq!(noted(|table| table.run.atomic_xor(&table.words[3], 1 << 40, 1)), 3);
+        let swap = |table: &Table<'_>| {
+            let (one, other) = (table.words[3].load(), table.words[4].load());
+            table.words[3].store(other);
+            table.words[4].store(one);
+            Ok(())
+        };
+        assert_eq!(noted(swap), 1 + 3 * 2);
     }
 }

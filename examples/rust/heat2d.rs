@@ -102,12 +102,12 @@ fn relax(up: &[f64], here: &[f64], down: &[f64], new: &mut [f64]) {
 }
 
 /// This PE's block, twice: before and after a step.
-pub(crate) struct Plate<'w> {
+struct Plate<'w> {
     run: &'w Run<'w>,
     grid: Grid,
     /// Cells in a row of a block, its rim included; the same on all PEs.
     width: usize,
-    pub(crate) old: Symmetric<'w, [f64]>,
+    old: Symmetric<'w, [f64]>,
     new: Symmetric<'w, [f64]>,
     /// The step whose edge has come from each side.
     arrived: Symmetric<'w, [u64]>,
@@ -116,7 +116,7 @@ pub(crate) struct Plate<'w> {
 }
 
 impl<'w> Plate<'w> {
-    pub(crate) fn new(run: &'w Run<'w>, size: usize) -> Result<Plate<'w>> {
+    fn new(run: &'w Run<'w>, size: usize) -> Result<Plate<'w>> {
         let grid = Grid::new(run.n_pes(), size);
         let (width, height) = (size.div_ceil(grid.across) + 2, size.div_ceil(grid.down) + 2);
         // The hot edge lies in the rim above the plate.
@@ -135,7 +135,7 @@ impl<'w> Plate<'w> {
     }
 
     /// Steps until no cell changes by `limit` or more. Returns how many that were, on PEs that take part.
-    pub(crate) fn settle(&mut self, steps: u64, limit: f64) -> Result<u64> {
+    fn settle(&mut self, steps: u64, limit: f64) -> Result<u64> {
         let Some(workers) = self.run.team()?.split_strided(0, 1, self.grid.pes())? else { return Ok(0) };
         let mut taken = 0;
         for i in 1..=steps {
@@ -212,7 +212,7 @@ impl<'w> Plate<'w> {
 
     /// On PE 0, computes `taken` steps alone, compares with all blocks, and returns the checksum of the plate.
     /// Collective.
-    pub(crate) fn check(&self, taken: u64) -> Result<u64> {
+    fn check(&self, taken: u64) -> Result<u64> {
         let mut sum = 0;
         if self.run.my_pe() == 0 {
             let alone = self.alone(taken);
@@ -259,5 +259,28 @@ impl<'w> Plate<'w> {
             self.run.progress("steps of the check", step, steps);
         }
         old
+    }
+}
+
+/// Each of these is run by `crates/dushmem/tests/programs.rs`.
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_that_differs_in_one_bit_is_noted() {
+        for wrong in [0, 1] {
+            let noted = program::noted(|run| {
+                let mut plate = Plate::new(run, 12)?;
+                let taken = plate.settle(40, 1e-17)?;
+                if run.my_pe() == 2 {
+                    let cell = &plate.old[3 * plate.width + 2];
+                    cell.store(f64::from_bits(cell.load().to_bits() ^ wrong));
+                }
+                run.barrier()?;
+                plate.check(taken).map(drop)
+            });
+            assert_eq!(noted, wrong);
+        }
     }
 }

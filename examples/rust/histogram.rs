@@ -48,7 +48,7 @@ fn bin_of(bins: usize, i: u64) -> usize {
     ((((random >> 32) + (random & 0xffff_ffff)) * bins as u64) >> 33) as usize
 }
 
-pub(crate) fn count(run: &Run<'_>, bins: usize, values: Range<u64>, what: &str) -> Vec<u64> {
+fn count(run: &Run<'_>, bins: usize, values: Range<u64>, what: &str) -> Vec<u64> {
     let mut counts = vec![0; bins];
     for i in values.clone() {
         counts[bin_of(bins, i)] += 1;
@@ -60,7 +60,7 @@ pub(crate) fn count(run: &Run<'_>, bins: usize, values: Range<u64>, what: &str) 
 }
 
 /// This PE's block of the histogram.
-pub(crate) fn add_by_atomics<'w>(run: &'w Run<'_>, mine: &[u64]) -> Result<Symmetric<'w, [u64]>> {
+fn add_by_atomics<'w>(run: &'w Run<'_>, mine: &[u64]) -> Result<Symmetric<'w, [u64]>> {
     let block = mine.len().div_ceil(run.n_pes());
     let all = run.alloc_zeroed(block)?;
     // From the own bins on: not all to the same PE at a time.
@@ -73,7 +73,7 @@ pub(crate) fn add_by_atomics<'w>(run: &'w Run<'_>, mine: &[u64]) -> Result<Symme
 }
 
 /// The whole histogram.
-pub(crate) fn add_by_reduction<'w>(run: &'w Run<'_>, mine: &[u64]) -> Result<Symmetric<'w, [u64]>> {
+fn add_by_reduction<'w>(run: &'w Run<'_>, mine: &[u64]) -> Result<Symmetric<'w, [u64]>> {
     let all = run.alloc_from(mine)?;
     run.reduce(&all, &all, Sum)?;
     run.barrier()?;
@@ -81,7 +81,7 @@ pub(crate) fn add_by_reduction<'w>(run: &'w Run<'_>, mine: &[u64]) -> Result<Sym
 }
 
 /// On PE 0 the blocks of all PEs. Collective.
-pub(crate) fn collect(run: &Run<'_>, all: &Symmetric<'_, [u64]>, bins: usize) -> Result<Vec<u64>> {
+fn collect(run: &Run<'_>, all: &Symmetric<'_, [u64]>, bins: usize) -> Result<Vec<u64>> {
     let mut found = vec![0; if run.my_pe() == 0 { all.len() * run.n_pes() } else { 0 }];
     for (pe, block) in found.chunks_exact_mut(all.len()).enumerate() {
         run.get(block, all, pe)?;
@@ -93,7 +93,7 @@ pub(crate) fn collect(run: &Run<'_>, all: &Symmetric<'_, [u64]>, bins: usize) ->
 }
 
 /// Notes where this PE's histogram is not that of PE 0.
-pub(crate) fn check_copies(run: &Run<'_>, all: &Symmetric<'_, [u64]>) -> Result<()> {
+fn check_copies(run: &Run<'_>, all: &Symmetric<'_, [u64]>) -> Result<()> {
     let mut first = vec![0; all.len()];
     run.get(&mut first, all, 0)?;
     for (bin, (found, first)) in all.to_vec().into_iter().zip(first).enumerate() {
@@ -105,7 +105,7 @@ pub(crate) fn check_copies(run: &Run<'_>, all: &Symmetric<'_, [u64]>) -> Result<
 }
 
 /// Counts the values alone, on PE 0, and compares. Returns the checksum of what was found.
-pub(crate) fn check(run: &Run<'_>, found: &[u64], size: u64) -> u64 {
+fn check(run: &Run<'_>, found: &[u64], size: u64) -> u64 {
     if run.my_pe() > 0 {
         return 0;
     }
@@ -116,4 +116,35 @@ pub(crate) fn check(run: &Run<'_>, found: &[u64], size: u64) -> u64 {
         }
     }
     (0..).zip(found).fold(0, |sum, (bin, &found)| sum ^ mark(bin, found))
+}
+
+/// Each of these is run by `crates/dushmem/tests/programs.rs`.
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_bin_is_noted() {
+        for wrong in [0, 1] {
+            let noted = program::noted(|run| {
+                let mine = count(run, 10, run.share(1000), "values");
+                let all = add_by_atomics(run, &mine)?;
+                if run.my_pe() == 2 {
+                    all[1].store(all[1].load() + wrong);
+                }
+                run.barrier()?;
+                check(run, &collect(run, &all, 10)?, 1000);
+                Ok(())
+            });
+            assert_eq!(noted, wrong);
+            let noted = program::noted(|run| {
+                let all = add_by_reduction(run, &count(run, 10, run.share(1000), "values"))?;
+                all[4].store(all[4].load() + if run.my_pe() == 1 { wrong } else { 0 });
+                check_copies(run, &all)?;
+                check(run, &all.to_vec(), 1000);
+                Ok(())
+            });
+            assert_eq!(noted, wrong);
+        }
+    }
 }

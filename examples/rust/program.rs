@@ -144,7 +144,8 @@ impl<'w> Run<'w> {
         // Others than the slowest may have left the barrier before it later.
         let seconds = self.all(report.time.as_secs_f64(), Max)?;
         if self.my_pe() == 0 && errors > 0 {
-            println!("{}: {}: {errors} errors", self.name, report.text);
+            let s = if errors == 1 { "" } else { "s" };
+            println!("{}: {}: {errors} error{s}", self.name, report.text);
         } else if self.my_pe() == 0 {
             let (pes, unit, rate) = (self.n_pes(), report.unit, report.items as f64 / seconds);
             let s = if pes == 1 { "" } else { "s" };
@@ -186,4 +187,16 @@ pub fn below(random: u64, bound: u64) -> u64 {
 /// whichever order and on whichever PE they are added, it is the same.
 pub fn mark(place: u64, word: u64) -> u64 {
     word.rotate_left((place.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as u32)
+}
+
+/// For tests: the errors that three PEs note.
+#[cfg(test)]
+pub fn noted(body: impl Fn(&Run<'_>) -> Result<()> + Sync) -> u64 {
+    let one = |world: &World| {
+        let run = Run::new(world, "test");
+        body(&run)?;
+        run.barrier()?;
+        Ok(run.errors())
+    };
+    dushmem::run(3, one).expect("the calls succeed").iter().sum()
 }

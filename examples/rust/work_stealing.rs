@@ -60,29 +60,29 @@ fn main() -> ExitCode {
 
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
-pub(crate) struct Task {
+struct Task {
     number: u64,
     depth: u64,
 }
 
 /// A tree of about `size` nodes; `grain` says how much work there is in each.
 #[derive(Clone, Copy)]
-pub(crate) struct Tree {
-    pub(crate) size: u64,
-    pub(crate) grain: u64,
+struct Tree {
+    size: u64,
+    grain: u64,
 }
 
 /// What is known of the nodes visited.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Seen {
-    pub(crate) nodes: u64,
-    pub(crate) depth: u64,
-    pub(crate) sum: u64,
+struct Seen {
+    nodes: u64,
+    depth: u64,
+    sum: u64,
 }
 
 impl Seen {
     /// What all PEs have seen. Collective.
-    pub(crate) fn of_all(self, run: &Run<'_>) -> Result<Seen> {
+    fn of_all(self, run: &Run<'_>) -> Result<Seen> {
         let Seen { nodes, depth, sum } = self;
         Ok(Seen { nodes: run.all(nodes, Sum)?, depth: run.all(depth, Max)?, sum: run.all(sum, Sum)? })
     }
@@ -107,11 +107,11 @@ impl Tree {
 }
 
 /// One PE's part of the search.
-pub(crate) struct Worker<'w> {
+struct Worker<'w> {
     run: &'w Run<'w>,
     tree: Tree,
-    pub(crate) seen: Seen,
-    pub(crate) thefts: u64,
+    seen: Seen,
+    thefts: u64,
     deque: VecDeque<Task>,
     shelf: Symmetric<'w, [Task]>,
     lying: Symmetric<'w, u64>,
@@ -126,7 +126,7 @@ pub(crate) struct Worker<'w> {
 }
 
 impl<'w> Worker<'w> {
-    pub(crate) fn new(run: &'w Run<'w>, tree: Tree, locks: bool) -> Result<Worker<'w>> {
+    fn new(run: &'w Run<'w>, tree: Tree, locks: bool) -> Result<Worker<'w>> {
         let root = Task { number: 0, depth: 0 };
         Ok(Worker {
             run,
@@ -147,7 +147,7 @@ impl<'w> Worker<'w> {
         })
     }
 
-    pub(crate) fn work(&mut self) -> Result<()> {
+    fn work(&mut self) -> Result<()> {
         let mut counted = self.run.my_pe() == 0;
         loop {
             while let Some(task) = self.deque.pop_back() {
@@ -258,7 +258,7 @@ impl<'w> Worker<'w> {
 }
 
 /// Counts the tree alone, and compares.
-pub(crate) fn check(run: &Run<'_>, tree: Tree, seen: Seen) {
+fn check(run: &Run<'_>, tree: Tree, seen: Seen) {
     let mut alone = Seen::default();
     let mut deque = VecDeque::from([Task { number: 0, depth: 0 }]);
     while let Some(task) = deque.pop_back() {
@@ -269,5 +269,31 @@ pub(crate) fn check(run: &Run<'_>, tree: Tree, seen: Seen) {
     }
     if seen != alone {
         run.wrong(format!("should be {alone:x?}"));
+    }
+}
+
+/// Each of these is run by `crates/dushmem/tests/programs.rs`.
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn noted(damage: impl Fn(&mut Worker<'_>) + Sync) -> u64 {
+        program::noted(|run| {
+            let mut worker = Worker::new(run, Tree { size: 1000, grain: 1 }, false)?;
+            damage(&mut worker);
+            worker.work()?;
+            let seen = worker.seen.of_all(run)?;
+            if run.my_pe() == 0 {
+                check(run, worker.tree, seen);
+            }
+            Ok(())
+        })
+    }
+
+    #[test]
+    fn a_task_that_was_lost_or_done_twice_is_noted() {
+        assert_eq!(noted(|_| ()), 0);
+        assert_eq!(noted(|worker| drop(worker.deque.pop_back())), 1);
+        assert_eq!(noted(|worker| worker.deque.extend(worker.deque.back().copied())), 1);
     }
 }

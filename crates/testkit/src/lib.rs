@@ -16,6 +16,7 @@ pub mod installation;
 pub mod job;
 pub mod leftovers;
 pub mod processes;
+pub mod programs;
 pub mod suites;
 pub mod threads;
 pub mod tools;

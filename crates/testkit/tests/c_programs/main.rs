@@ -11,6 +11,7 @@ mod statics;
 mod surroundings;
 mod tools;
 mod variants;
+mod whole;
 
 use libtest_mimic::{Arguments, Trial};
 
@@ -25,6 +26,7 @@ fn main() {
     let mut trials = Vec::new();
     programs::add(&mut trials);
     ring::add(&mut trials);
+    whole::add(&mut trials);
     statics::add(&mut trials);
     variants::add(&mut trials);
     surroundings::add(&mut trials);
