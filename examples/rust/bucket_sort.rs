@@ -153,7 +153,7 @@ mod tests {
         assert_eq!(noted(|_| ()), 0);
         assert_eq!(noted(|keys| keys.swap(10, 11)), 1); // the wrong order
         assert_eq!(noted(|keys| keys[10] = keys[11]), 1); // one lost, one twice
-        assert_eq!(noted(|keys| drop(keys.pop())), 2); // lost
+        assert_eq!(noted(|keys| keys.truncate(keys.len() - 1)), 2); // lost
         assert_eq!(noted(|keys| keys[0] = 7), 2); // not this PE's
     }
 }
