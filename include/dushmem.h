@@ -1443,6 +1443,39 @@ int dushmem_longdouble_alltoall(dushmem_team_t team, long double *dest, const lo
 /* As alltoall, nelems bytes a pair of PEs. */
 int dushmem_alltoallmem(dushmem_team_t team, void *dest, const void *source, size_t nelems);
 
+#endif
+
+/* As alltoall, with every sst-th element of source and every dst-th of dest. */
+int dushmem_float_alltoalls(dushmem_team_t team, float *dest, const float *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems);
+int dushmem_double_alltoalls(dushmem_team_t team, double *dest, const double *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems);
+int dushmem_char_alltoalls(dushmem_team_t team, char *dest, const char *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems);
+int dushmem_schar_alltoalls(dushmem_team_t team, signed char *dest, const signed char *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems);
+int dushmem_short_alltoalls(dushmem_team_t team, short *dest, const short *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems);
+int dushmem_int_alltoalls(dushmem_team_t team, int *dest, const int *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems);
+int dushmem_long_alltoalls(dushmem_team_t team, long *dest, const long *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems);
+int dushmem_longlong_alltoalls(dushmem_team_t team, long long *dest, const long long *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems);
+int dushmem_uchar_alltoalls(dushmem_team_t team, unsigned char *dest, const unsigned char *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems);
+int dushmem_ushort_alltoalls(dushmem_team_t team, unsigned short *dest, const unsigned short *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems);
+int dushmem_uint_alltoalls(dushmem_team_t team, unsigned int *dest, const unsigned int *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems);
+int dushmem_ulong_alltoalls(dushmem_team_t team, unsigned long *dest, const unsigned long *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems);
+int dushmem_ulonglong_alltoalls(dushmem_team_t team, unsigned long long *dest, const unsigned long long *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems);
+int dushmem_int8_alltoalls(dushmem_team_t team, int8_t *dest, const int8_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems);
+int dushmem_int16_alltoalls(dushmem_team_t team, int16_t *dest, const int16_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems);
+int dushmem_int32_alltoalls(dushmem_team_t team, int32_t *dest, const int32_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems);
+int dushmem_int64_alltoalls(dushmem_team_t team, int64_t *dest, const int64_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems);
+int dushmem_uint8_alltoalls(dushmem_team_t team, uint8_t *dest, const uint8_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems);
+int dushmem_uint16_alltoalls(dushmem_team_t team, uint16_t *dest, const uint16_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems);
+int dushmem_uint32_alltoalls(dushmem_team_t team, uint32_t *dest, const uint32_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems);
+int dushmem_uint64_alltoalls(dushmem_team_t team, uint64_t *dest, const uint64_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems);
+int dushmem_size_alltoalls(dushmem_team_t team, size_t *dest, const size_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems);
+int dushmem_ptrdiff_alltoalls(dushmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems);
+int dushmem_longdouble_alltoalls(dushmem_team_t team, long double *dest, const long double *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems);
+
+/* As alltoalls, nelems bytes a pair of PEs. */
+int dushmem_alltoallsmem(dushmem_team_t team, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems);
+
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
+
 /* Copies source of PE_root to dest on every PE of the team, its own included. */
 int dushmem_float_broadcast(dushmem_team_t team, float *dest, const float *source, size_t nelems, int PE_root);
 int dushmem_double_broadcast(dushmem_team_t team, double *dest, const double *source, size_t nelems, int PE_root);
@@ -1472,6 +1505,36 @@ int dushmem_longdouble_broadcast(dushmem_team_t team, long double *dest, const l
 /* As broadcast, nelems bytes. */
 int dushmem_broadcastmem(dushmem_team_t team, void *dest, const void *source, size_t nelems, int PE_root);
 
+#endif
+
+/* Concatenates the elements of each PE, nelems may differ, into dest, in team order. */
+int dushmem_float_collect(dushmem_team_t team, float *dest, const float *source, size_t nelems);
+int dushmem_double_collect(dushmem_team_t team, double *dest, const double *source, size_t nelems);
+int dushmem_char_collect(dushmem_team_t team, char *dest, const char *source, size_t nelems);
+int dushmem_schar_collect(dushmem_team_t team, signed char *dest, const signed char *source, size_t nelems);
+int dushmem_short_collect(dushmem_team_t team, short *dest, const short *source, size_t nelems);
+int dushmem_int_collect(dushmem_team_t team, int *dest, const int *source, size_t nelems);
+int dushmem_long_collect(dushmem_team_t team, long *dest, const long *source, size_t nelems);
+int dushmem_longlong_collect(dushmem_team_t team, long long *dest, const long long *source, size_t nelems);
+int dushmem_uchar_collect(dushmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nelems);
+int dushmem_ushort_collect(dushmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nelems);
+int dushmem_uint_collect(dushmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nelems);
+int dushmem_ulong_collect(dushmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nelems);
+int dushmem_ulonglong_collect(dushmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nelems);
+int dushmem_int8_collect(dushmem_team_t team, int8_t *dest, const int8_t *source, size_t nelems);
+int dushmem_int16_collect(dushmem_team_t team, int16_t *dest, const int16_t *source, size_t nelems);
+int dushmem_int32_collect(dushmem_team_t team, int32_t *dest, const int32_t *source, size_t nelems);
+int dushmem_int64_collect(dushmem_team_t team, int64_t *dest, const int64_t *source, size_t nelems);
+int dushmem_uint8_collect(dushmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nelems);
+int dushmem_uint16_collect(dushmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nelems);
+int dushmem_uint32_collect(dushmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nelems);
+int dushmem_uint64_collect(dushmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nelems);
+int dushmem_size_collect(dushmem_team_t team, size_t *dest, const size_t *source, size_t nelems);
+int dushmem_ptrdiff_collect(dushmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems);
+int dushmem_longdouble_collect(dushmem_team_t team, long double *dest, const long double *source, size_t nelems);
+
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
+
 /* Concatenates nelems elements of each PE into dest, in team order. */
 int dushmem_float_fcollect(dushmem_team_t team, float *dest, const float *source, size_t nelems);
 int dushmem_double_fcollect(dushmem_team_t team, double *dest, const double *source, size_t nelems);
@@ -1497,6 +1560,13 @@ int dushmem_uint64_fcollect(dushmem_team_t team, uint64_t *dest, const uint64_t 
 int dushmem_size_fcollect(dushmem_team_t team, size_t *dest, const size_t *source, size_t nelems);
 int dushmem_ptrdiff_fcollect(dushmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems);
 int dushmem_longdouble_fcollect(dushmem_team_t team, long double *dest, const long double *source, size_t nelems);
+
+#endif
+
+/* As collect, nelems bytes of this PE. */
+int dushmem_collectmem(dushmem_team_t team, void *dest, const void *source, size_t nelems);
+
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* As fcollect, nelems bytes of each PE. */
 int dushmem_fcollectmem(dushmem_team_t team, void *dest, const void *source, size_t nelems);
@@ -1669,8 +1739,236 @@ int dushmem_longdouble_prod_reduce(dushmem_team_t team, long double *dest, const
 int dushmem_complexd_prod_reduce(dushmem_team_t team, dushmem_impl_complexd *dest, const dushmem_impl_complexd *source, size_t nreduce);
 int dushmem_complexf_prod_reduce(dushmem_team_t team, dushmem_impl_complexf *dest, const dushmem_impl_complexf *source, size_t nreduce);
 
+#endif
+
+/* Sum over the PEs of the team up to this one, element by element. */
+int dushmem_float_sum_inscan(dushmem_team_t team, float *dest, const float *source, size_t nelems);
+int dushmem_double_sum_inscan(dushmem_team_t team, double *dest, const double *source, size_t nelems);
+int dushmem_char_sum_inscan(dushmem_team_t team, char *dest, const char *source, size_t nelems);
+int dushmem_schar_sum_inscan(dushmem_team_t team, signed char *dest, const signed char *source, size_t nelems);
+int dushmem_short_sum_inscan(dushmem_team_t team, short *dest, const short *source, size_t nelems);
+int dushmem_int_sum_inscan(dushmem_team_t team, int *dest, const int *source, size_t nelems);
+int dushmem_long_sum_inscan(dushmem_team_t team, long *dest, const long *source, size_t nelems);
+int dushmem_longlong_sum_inscan(dushmem_team_t team, long long *dest, const long long *source, size_t nelems);
+int dushmem_uchar_sum_inscan(dushmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nelems);
+int dushmem_ushort_sum_inscan(dushmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nelems);
+int dushmem_uint_sum_inscan(dushmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nelems);
+int dushmem_ulong_sum_inscan(dushmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nelems);
+int dushmem_ulonglong_sum_inscan(dushmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nelems);
+int dushmem_int8_sum_inscan(dushmem_team_t team, int8_t *dest, const int8_t *source, size_t nelems);
+int dushmem_int16_sum_inscan(dushmem_team_t team, int16_t *dest, const int16_t *source, size_t nelems);
+int dushmem_int32_sum_inscan(dushmem_team_t team, int32_t *dest, const int32_t *source, size_t nelems);
+int dushmem_int64_sum_inscan(dushmem_team_t team, int64_t *dest, const int64_t *source, size_t nelems);
+int dushmem_uint8_sum_inscan(dushmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nelems);
+int dushmem_uint16_sum_inscan(dushmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nelems);
+int dushmem_uint32_sum_inscan(dushmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nelems);
+int dushmem_uint64_sum_inscan(dushmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nelems);
+int dushmem_size_sum_inscan(dushmem_team_t team, size_t *dest, const size_t *source, size_t nelems);
+int dushmem_ptrdiff_sum_inscan(dushmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems);
+int dushmem_longdouble_sum_inscan(dushmem_team_t team, long double *dest, const long double *source, size_t nelems);
+int dushmem_complexd_sum_inscan(dushmem_team_t team, dushmem_impl_complexd *dest, const dushmem_impl_complexd *source, size_t nelems);
+int dushmem_complexf_sum_inscan(dushmem_team_t team, dushmem_impl_complexf *dest, const dushmem_impl_complexf *source, size_t nelems);
+
+/* Sum over the PEs of the team below this one, element by element; 0 on the first. */
+int dushmem_float_sum_exscan(dushmem_team_t team, float *dest, const float *source, size_t nelems);
+int dushmem_double_sum_exscan(dushmem_team_t team, double *dest, const double *source, size_t nelems);
+int dushmem_char_sum_exscan(dushmem_team_t team, char *dest, const char *source, size_t nelems);
+int dushmem_schar_sum_exscan(dushmem_team_t team, signed char *dest, const signed char *source, size_t nelems);
+int dushmem_short_sum_exscan(dushmem_team_t team, short *dest, const short *source, size_t nelems);
+int dushmem_int_sum_exscan(dushmem_team_t team, int *dest, const int *source, size_t nelems);
+int dushmem_long_sum_exscan(dushmem_team_t team, long *dest, const long *source, size_t nelems);
+int dushmem_longlong_sum_exscan(dushmem_team_t team, long long *dest, const long long *source, size_t nelems);
+int dushmem_uchar_sum_exscan(dushmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nelems);
+int dushmem_ushort_sum_exscan(dushmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nelems);
+int dushmem_uint_sum_exscan(dushmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nelems);
+int dushmem_ulong_sum_exscan(dushmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nelems);
+int dushmem_ulonglong_sum_exscan(dushmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nelems);
+int dushmem_int8_sum_exscan(dushmem_team_t team, int8_t *dest, const int8_t *source, size_t nelems);
+int dushmem_int16_sum_exscan(dushmem_team_t team, int16_t *dest, const int16_t *source, size_t nelems);
+int dushmem_int32_sum_exscan(dushmem_team_t team, int32_t *dest, const int32_t *source, size_t nelems);
+int dushmem_int64_sum_exscan(dushmem_team_t team, int64_t *dest, const int64_t *source, size_t nelems);
+int dushmem_uint8_sum_exscan(dushmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nelems);
+int dushmem_uint16_sum_exscan(dushmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nelems);
+int dushmem_uint32_sum_exscan(dushmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nelems);
+int dushmem_uint64_sum_exscan(dushmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nelems);
+int dushmem_size_sum_exscan(dushmem_team_t team, size_t *dest, const size_t *source, size_t nelems);
+int dushmem_ptrdiff_sum_exscan(dushmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems);
+int dushmem_longdouble_sum_exscan(dushmem_team_t team, long double *dest, const long double *source, size_t nelems);
+int dushmem_complexd_sum_exscan(dushmem_team_t team, dushmem_impl_complexd *dest, const dushmem_impl_complexd *source, size_t nelems);
+int dushmem_complexf_sum_exscan(dushmem_team_t team, dushmem_impl_complexf *dest, const dushmem_impl_complexf *source, size_t nelems);
+
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
+
 /* Waits for the team's PEs; completes the default context first. */
 int dushmem_barrier(dushmem_team_t team);
+
+/* As and_reduce of as many blocks of nreduce elements as the team has PEs; each PE gets its block. */
+int dushmem_uchar_and_reducescatter(dushmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce);
+int dushmem_ushort_and_reducescatter(dushmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce);
+int dushmem_uint_and_reducescatter(dushmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce);
+int dushmem_ulong_and_reducescatter(dushmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nreduce);
+int dushmem_ulonglong_and_reducescatter(dushmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nreduce);
+int dushmem_int8_and_reducescatter(dushmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce);
+int dushmem_int16_and_reducescatter(dushmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce);
+int dushmem_int32_and_reducescatter(dushmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce);
+int dushmem_int64_and_reducescatter(dushmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce);
+int dushmem_uint8_and_reducescatter(dushmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce);
+int dushmem_uint16_and_reducescatter(dushmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nreduce);
+int dushmem_uint32_and_reducescatter(dushmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce);
+int dushmem_uint64_and_reducescatter(dushmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
+int dushmem_size_and_reducescatter(dushmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
+int dushmem_short_and_reducescatter(dushmem_team_t team, short *dest, const short *source, size_t nreduce);
+int dushmem_int_and_reducescatter(dushmem_team_t team, int *dest, const int *source, size_t nreduce);
+int dushmem_long_and_reducescatter(dushmem_team_t team, long *dest, const long *source, size_t nreduce);
+int dushmem_longlong_and_reducescatter(dushmem_team_t team, long long *dest, const long long *source, size_t nreduce);
+
+/* As or_reduce of as many blocks of nreduce elements as the team has PEs; each PE gets its block. */
+int dushmem_uchar_or_reducescatter(dushmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce);
+int dushmem_ushort_or_reducescatter(dushmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce);
+int dushmem_uint_or_reducescatter(dushmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce);
+int dushmem_ulong_or_reducescatter(dushmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nreduce);
+int dushmem_ulonglong_or_reducescatter(dushmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nreduce);
+int dushmem_int8_or_reducescatter(dushmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce);
+int dushmem_int16_or_reducescatter(dushmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce);
+int dushmem_int32_or_reducescatter(dushmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce);
+int dushmem_int64_or_reducescatter(dushmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce);
+int dushmem_uint8_or_reducescatter(dushmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce);
+int dushmem_uint16_or_reducescatter(dushmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nreduce);
+int dushmem_uint32_or_reducescatter(dushmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce);
+int dushmem_uint64_or_reducescatter(dushmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
+int dushmem_size_or_reducescatter(dushmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
+int dushmem_short_or_reducescatter(dushmem_team_t team, short *dest, const short *source, size_t nreduce);
+int dushmem_int_or_reducescatter(dushmem_team_t team, int *dest, const int *source, size_t nreduce);
+int dushmem_long_or_reducescatter(dushmem_team_t team, long *dest, const long *source, size_t nreduce);
+int dushmem_longlong_or_reducescatter(dushmem_team_t team, long long *dest, const long long *source, size_t nreduce);
+
+/* As xor_reduce of as many blocks of nreduce elements as the team has PEs; each PE gets its block. */
+int dushmem_uchar_xor_reducescatter(dushmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce);
+int dushmem_ushort_xor_reducescatter(dushmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce);
+int dushmem_uint_xor_reducescatter(dushmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce);
+int dushmem_ulong_xor_reducescatter(dushmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nreduce);
+int dushmem_ulonglong_xor_reducescatter(dushmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nreduce);
+int dushmem_int8_xor_reducescatter(dushmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce);
+int dushmem_int16_xor_reducescatter(dushmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce);
+int dushmem_int32_xor_reducescatter(dushmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce);
+int dushmem_int64_xor_reducescatter(dushmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce);
+int dushmem_uint8_xor_reducescatter(dushmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce);
+int dushmem_uint16_xor_reducescatter(dushmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nreduce);
+int dushmem_uint32_xor_reducescatter(dushmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce);
+int dushmem_uint64_xor_reducescatter(dushmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
+int dushmem_size_xor_reducescatter(dushmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
+int dushmem_short_xor_reducescatter(dushmem_team_t team, short *dest, const short *source, size_t nreduce);
+int dushmem_int_xor_reducescatter(dushmem_team_t team, int *dest, const int *source, size_t nreduce);
+int dushmem_long_xor_reducescatter(dushmem_team_t team, long *dest, const long *source, size_t nreduce);
+int dushmem_longlong_xor_reducescatter(dushmem_team_t team, long long *dest, const long long *source, size_t nreduce);
+
+/* As max_reduce of as many blocks of nreduce elements as the team has PEs; each PE gets its block. */
+int dushmem_float_max_reducescatter(dushmem_team_t team, float *dest, const float *source, size_t nreduce);
+int dushmem_double_max_reducescatter(dushmem_team_t team, double *dest, const double *source, size_t nreduce);
+int dushmem_char_max_reducescatter(dushmem_team_t team, char *dest, const char *source, size_t nreduce);
+int dushmem_schar_max_reducescatter(dushmem_team_t team, signed char *dest, const signed char *source, size_t nreduce);
+int dushmem_short_max_reducescatter(dushmem_team_t team, short *dest, const short *source, size_t nreduce);
+int dushmem_int_max_reducescatter(dushmem_team_t team, int *dest, const int *source, size_t nreduce);
+int dushmem_long_max_reducescatter(dushmem_team_t team, long *dest, const long *source, size_t nreduce);
+int dushmem_longlong_max_reducescatter(dushmem_team_t team, long long *dest, const long long *source, size_t nreduce);
+int dushmem_uchar_max_reducescatter(dushmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce);
+int dushmem_ushort_max_reducescatter(dushmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce);
+int dushmem_uint_max_reducescatter(dushmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce);
+int dushmem_ulong_max_reducescatter(dushmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nreduce);
+int dushmem_ulonglong_max_reducescatter(dushmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nreduce);
+int dushmem_int8_max_reducescatter(dushmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce);
+int dushmem_int16_max_reducescatter(dushmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce);
+int dushmem_int32_max_reducescatter(dushmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce);
+int dushmem_int64_max_reducescatter(dushmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce);
+int dushmem_uint8_max_reducescatter(dushmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce);
+int dushmem_uint16_max_reducescatter(dushmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nreduce);
+int dushmem_uint32_max_reducescatter(dushmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce);
+int dushmem_uint64_max_reducescatter(dushmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
+int dushmem_size_max_reducescatter(dushmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
+int dushmem_ptrdiff_max_reducescatter(dushmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nreduce);
+int dushmem_longdouble_max_reducescatter(dushmem_team_t team, long double *dest, const long double *source, size_t nreduce);
+
+/* As min_reduce of as many blocks of nreduce elements as the team has PEs; each PE gets its block. */
+int dushmem_float_min_reducescatter(dushmem_team_t team, float *dest, const float *source, size_t nreduce);
+int dushmem_double_min_reducescatter(dushmem_team_t team, double *dest, const double *source, size_t nreduce);
+int dushmem_char_min_reducescatter(dushmem_team_t team, char *dest, const char *source, size_t nreduce);
+int dushmem_schar_min_reducescatter(dushmem_team_t team, signed char *dest, const signed char *source, size_t nreduce);
+int dushmem_short_min_reducescatter(dushmem_team_t team, short *dest, const short *source, size_t nreduce);
+int dushmem_int_min_reducescatter(dushmem_team_t team, int *dest, const int *source, size_t nreduce);
+int dushmem_long_min_reducescatter(dushmem_team_t team, long *dest, const long *source, size_t nreduce);
+int dushmem_longlong_min_reducescatter(dushmem_team_t team, long long *dest, const long long *source, size_t nreduce);
+int dushmem_uchar_min_reducescatter(dushmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce);
+int dushmem_ushort_min_reducescatter(dushmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce);
+int dushmem_uint_min_reducescatter(dushmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce);
+int dushmem_ulong_min_reducescatter(dushmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nreduce);
+int dushmem_ulonglong_min_reducescatter(dushmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nreduce);
+int dushmem_int8_min_reducescatter(dushmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce);
+int dushmem_int16_min_reducescatter(dushmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce);
+int dushmem_int32_min_reducescatter(dushmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce);
+int dushmem_int64_min_reducescatter(dushmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce);
+int dushmem_uint8_min_reducescatter(dushmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce);
+int dushmem_uint16_min_reducescatter(dushmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nreduce);
+int dushmem_uint32_min_reducescatter(dushmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce);
+int dushmem_uint64_min_reducescatter(dushmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
+int dushmem_size_min_reducescatter(dushmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
+int dushmem_ptrdiff_min_reducescatter(dushmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nreduce);
+int dushmem_longdouble_min_reducescatter(dushmem_team_t team, long double *dest, const long double *source, size_t nreduce);
+
+/* As sum_reduce of as many blocks of nreduce elements as the team has PEs; each PE gets its block. */
+int dushmem_float_sum_reducescatter(dushmem_team_t team, float *dest, const float *source, size_t nreduce);
+int dushmem_double_sum_reducescatter(dushmem_team_t team, double *dest, const double *source, size_t nreduce);
+int dushmem_char_sum_reducescatter(dushmem_team_t team, char *dest, const char *source, size_t nreduce);
+int dushmem_schar_sum_reducescatter(dushmem_team_t team, signed char *dest, const signed char *source, size_t nreduce);
+int dushmem_short_sum_reducescatter(dushmem_team_t team, short *dest, const short *source, size_t nreduce);
+int dushmem_int_sum_reducescatter(dushmem_team_t team, int *dest, const int *source, size_t nreduce);
+int dushmem_long_sum_reducescatter(dushmem_team_t team, long *dest, const long *source, size_t nreduce);
+int dushmem_longlong_sum_reducescatter(dushmem_team_t team, long long *dest, const long long *source, size_t nreduce);
+int dushmem_uchar_sum_reducescatter(dushmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce);
+int dushmem_ushort_sum_reducescatter(dushmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce);
+int dushmem_uint_sum_reducescatter(dushmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce);
+int dushmem_ulong_sum_reducescatter(dushmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nreduce);
+int dushmem_ulonglong_sum_reducescatter(dushmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nreduce);
+int dushmem_int8_sum_reducescatter(dushmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce);
+int dushmem_int16_sum_reducescatter(dushmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce);
+int dushmem_int32_sum_reducescatter(dushmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce);
+int dushmem_int64_sum_reducescatter(dushmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce);
+int dushmem_uint8_sum_reducescatter(dushmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce);
+int dushmem_uint16_sum_reducescatter(dushmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nreduce);
+int dushmem_uint32_sum_reducescatter(dushmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce);
+int dushmem_uint64_sum_reducescatter(dushmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
+int dushmem_size_sum_reducescatter(dushmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
+int dushmem_ptrdiff_sum_reducescatter(dushmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nreduce);
+int dushmem_longdouble_sum_reducescatter(dushmem_team_t team, long double *dest, const long double *source, size_t nreduce);
+int dushmem_complexd_sum_reducescatter(dushmem_team_t team, dushmem_impl_complexd *dest, const dushmem_impl_complexd *source, size_t nreduce);
+int dushmem_complexf_sum_reducescatter(dushmem_team_t team, dushmem_impl_complexf *dest, const dushmem_impl_complexf *source, size_t nreduce);
+
+/* As prod_reduce of as many blocks of nreduce elements as the team has PEs; each PE gets its block. */
+int dushmem_float_prod_reducescatter(dushmem_team_t team, float *dest, const float *source, size_t nreduce);
+int dushmem_double_prod_reducescatter(dushmem_team_t team, double *dest, const double *source, size_t nreduce);
+int dushmem_char_prod_reducescatter(dushmem_team_t team, char *dest, const char *source, size_t nreduce);
+int dushmem_schar_prod_reducescatter(dushmem_team_t team, signed char *dest, const signed char *source, size_t nreduce);
+int dushmem_short_prod_reducescatter(dushmem_team_t team, short *dest, const short *source, size_t nreduce);
+int dushmem_int_prod_reducescatter(dushmem_team_t team, int *dest, const int *source, size_t nreduce);
+int dushmem_long_prod_reducescatter(dushmem_team_t team, long *dest, const long *source, size_t nreduce);
+int dushmem_longlong_prod_reducescatter(dushmem_team_t team, long long *dest, const long long *source, size_t nreduce);
+int dushmem_uchar_prod_reducescatter(dushmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce);
+int dushmem_ushort_prod_reducescatter(dushmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce);
+int dushmem_uint_prod_reducescatter(dushmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce);
+int dushmem_ulong_prod_reducescatter(dushmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nreduce);
+int dushmem_ulonglong_prod_reducescatter(dushmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nreduce);
+int dushmem_int8_prod_reducescatter(dushmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce);
+int dushmem_int16_prod_reducescatter(dushmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce);
+int dushmem_int32_prod_reducescatter(dushmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce);
+int dushmem_int64_prod_reducescatter(dushmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce);
+int dushmem_uint8_prod_reducescatter(dushmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce);
+int dushmem_uint16_prod_reducescatter(dushmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nreduce);
+int dushmem_uint32_prod_reducescatter(dushmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce);
+int dushmem_uint64_prod_reducescatter(dushmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
+int dushmem_size_prod_reducescatter(dushmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
+int dushmem_ptrdiff_prod_reducescatter(dushmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nreduce);
+int dushmem_longdouble_prod_reducescatter(dushmem_team_t team, long double *dest, const long double *source, size_t nreduce);
+int dushmem_complexd_prod_reducescatter(dushmem_team_t team, dushmem_impl_complexd *dest, const dushmem_impl_complexd *source, size_t nreduce);
+int dushmem_complexf_prod_reducescatter(dushmem_team_t team, dushmem_impl_complexf *dest, const dushmem_impl_complexf *source, size_t nreduce);
 
 #endif
 

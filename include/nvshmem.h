@@ -926,6 +926,162 @@ int nvshmem_size_prod_reduce(nvshmem_team_t team, size_t *dest, const size_t *so
 /* Waits for the team's PEs; completes the default context first. */
 int nvshmem_barrier(nvshmem_team_t team);
 
+/* As and_reduce of as many blocks of nreduce elements as the team has PEs; each PE gets its block. */
+int nvshmem_uchar_and_reducescatter(nvshmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce);
+int nvshmem_ushort_and_reducescatter(nvshmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce);
+int nvshmem_uint_and_reducescatter(nvshmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce);
+int nvshmem_ulong_and_reducescatter(nvshmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nreduce);
+int nvshmem_ulonglong_and_reducescatter(nvshmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nreduce);
+int nvshmem_int8_and_reducescatter(nvshmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce);
+int nvshmem_int16_and_reducescatter(nvshmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce);
+int nvshmem_int32_and_reducescatter(nvshmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce);
+int nvshmem_int64_and_reducescatter(nvshmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce);
+int nvshmem_uint8_and_reducescatter(nvshmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce);
+int nvshmem_uint16_and_reducescatter(nvshmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nreduce);
+int nvshmem_uint32_and_reducescatter(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce);
+int nvshmem_uint64_and_reducescatter(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
+int nvshmem_size_and_reducescatter(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
+int nvshmem_short_and_reducescatter(nvshmem_team_t team, short *dest, const short *source, size_t nreduce);
+int nvshmem_int_and_reducescatter(nvshmem_team_t team, int *dest, const int *source, size_t nreduce);
+int nvshmem_long_and_reducescatter(nvshmem_team_t team, long *dest, const long *source, size_t nreduce);
+int nvshmem_longlong_and_reducescatter(nvshmem_team_t team, long long *dest, const long long *source, size_t nreduce);
+
+/* As or_reduce of as many blocks of nreduce elements as the team has PEs; each PE gets its block. */
+int nvshmem_uchar_or_reducescatter(nvshmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce);
+int nvshmem_ushort_or_reducescatter(nvshmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce);
+int nvshmem_uint_or_reducescatter(nvshmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce);
+int nvshmem_ulong_or_reducescatter(nvshmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nreduce);
+int nvshmem_ulonglong_or_reducescatter(nvshmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nreduce);
+int nvshmem_int8_or_reducescatter(nvshmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce);
+int nvshmem_int16_or_reducescatter(nvshmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce);
+int nvshmem_int32_or_reducescatter(nvshmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce);
+int nvshmem_int64_or_reducescatter(nvshmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce);
+int nvshmem_uint8_or_reducescatter(nvshmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce);
+int nvshmem_uint16_or_reducescatter(nvshmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nreduce);
+int nvshmem_uint32_or_reducescatter(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce);
+int nvshmem_uint64_or_reducescatter(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
+int nvshmem_size_or_reducescatter(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
+int nvshmem_short_or_reducescatter(nvshmem_team_t team, short *dest, const short *source, size_t nreduce);
+int nvshmem_int_or_reducescatter(nvshmem_team_t team, int *dest, const int *source, size_t nreduce);
+int nvshmem_long_or_reducescatter(nvshmem_team_t team, long *dest, const long *source, size_t nreduce);
+int nvshmem_longlong_or_reducescatter(nvshmem_team_t team, long long *dest, const long long *source, size_t nreduce);
+
+/* As xor_reduce of as many blocks of nreduce elements as the team has PEs; each PE gets its block. */
+int nvshmem_uchar_xor_reducescatter(nvshmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce);
+int nvshmem_ushort_xor_reducescatter(nvshmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce);
+int nvshmem_uint_xor_reducescatter(nvshmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce);
+int nvshmem_ulong_xor_reducescatter(nvshmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nreduce);
+int nvshmem_ulonglong_xor_reducescatter(nvshmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nreduce);
+int nvshmem_int8_xor_reducescatter(nvshmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce);
+int nvshmem_int16_xor_reducescatter(nvshmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce);
+int nvshmem_int32_xor_reducescatter(nvshmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce);
+int nvshmem_int64_xor_reducescatter(nvshmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce);
+int nvshmem_uint8_xor_reducescatter(nvshmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce);
+int nvshmem_uint16_xor_reducescatter(nvshmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nreduce);
+int nvshmem_uint32_xor_reducescatter(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce);
+int nvshmem_uint64_xor_reducescatter(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
+int nvshmem_size_xor_reducescatter(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
+int nvshmem_short_xor_reducescatter(nvshmem_team_t team, short *dest, const short *source, size_t nreduce);
+int nvshmem_int_xor_reducescatter(nvshmem_team_t team, int *dest, const int *source, size_t nreduce);
+int nvshmem_long_xor_reducescatter(nvshmem_team_t team, long *dest, const long *source, size_t nreduce);
+int nvshmem_longlong_xor_reducescatter(nvshmem_team_t team, long long *dest, const long long *source, size_t nreduce);
+
+/* As max_reduce of as many blocks of nreduce elements as the team has PEs; each PE gets its block. */
+int nvshmem_float_max_reducescatter(nvshmem_team_t team, float *dest, const float *source, size_t nreduce);
+int nvshmem_double_max_reducescatter(nvshmem_team_t team, double *dest, const double *source, size_t nreduce);
+int nvshmem_char_max_reducescatter(nvshmem_team_t team, char *dest, const char *source, size_t nreduce);
+int nvshmem_schar_max_reducescatter(nvshmem_team_t team, signed char *dest, const signed char *source, size_t nreduce);
+int nvshmem_short_max_reducescatter(nvshmem_team_t team, short *dest, const short *source, size_t nreduce);
+int nvshmem_int_max_reducescatter(nvshmem_team_t team, int *dest, const int *source, size_t nreduce);
+int nvshmem_long_max_reducescatter(nvshmem_team_t team, long *dest, const long *source, size_t nreduce);
+int nvshmem_longlong_max_reducescatter(nvshmem_team_t team, long long *dest, const long long *source, size_t nreduce);
+int nvshmem_uchar_max_reducescatter(nvshmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce);
+int nvshmem_ushort_max_reducescatter(nvshmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce);
+int nvshmem_uint_max_reducescatter(nvshmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce);
+int nvshmem_ulong_max_reducescatter(nvshmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nreduce);
+int nvshmem_ulonglong_max_reducescatter(nvshmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nreduce);
+int nvshmem_int8_max_reducescatter(nvshmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce);
+int nvshmem_int16_max_reducescatter(nvshmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce);
+int nvshmem_int32_max_reducescatter(nvshmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce);
+int nvshmem_int64_max_reducescatter(nvshmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce);
+int nvshmem_uint8_max_reducescatter(nvshmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce);
+int nvshmem_uint16_max_reducescatter(nvshmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nreduce);
+int nvshmem_uint32_max_reducescatter(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce);
+int nvshmem_uint64_max_reducescatter(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
+int nvshmem_size_max_reducescatter(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
+
+/* As min_reduce of as many blocks of nreduce elements as the team has PEs; each PE gets its block. */
+int nvshmem_float_min_reducescatter(nvshmem_team_t team, float *dest, const float *source, size_t nreduce);
+int nvshmem_double_min_reducescatter(nvshmem_team_t team, double *dest, const double *source, size_t nreduce);
+int nvshmem_char_min_reducescatter(nvshmem_team_t team, char *dest, const char *source, size_t nreduce);
+int nvshmem_schar_min_reducescatter(nvshmem_team_t team, signed char *dest, const signed char *source, size_t nreduce);
+int nvshmem_short_min_reducescatter(nvshmem_team_t team, short *dest, const short *source, size_t nreduce);
+int nvshmem_int_min_reducescatter(nvshmem_team_t team, int *dest, const int *source, size_t nreduce);
+int nvshmem_long_min_reducescatter(nvshmem_team_t team, long *dest, const long *source, size_t nreduce);
+int nvshmem_longlong_min_reducescatter(nvshmem_team_t team, long long *dest, const long long *source, size_t nreduce);
+int nvshmem_uchar_min_reducescatter(nvshmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce);
+int nvshmem_ushort_min_reducescatter(nvshmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce);
+int nvshmem_uint_min_reducescatter(nvshmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce);
+int nvshmem_ulong_min_reducescatter(nvshmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nreduce);
+int nvshmem_ulonglong_min_reducescatter(nvshmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nreduce);
+int nvshmem_int8_min_reducescatter(nvshmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce);
+int nvshmem_int16_min_reducescatter(nvshmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce);
+int nvshmem_int32_min_reducescatter(nvshmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce);
+int nvshmem_int64_min_reducescatter(nvshmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce);
+int nvshmem_uint8_min_reducescatter(nvshmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce);
+int nvshmem_uint16_min_reducescatter(nvshmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nreduce);
+int nvshmem_uint32_min_reducescatter(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce);
+int nvshmem_uint64_min_reducescatter(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
+int nvshmem_size_min_reducescatter(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
+
+/* As sum_reduce of as many blocks of nreduce elements as the team has PEs; each PE gets its block. */
+int nvshmem_float_sum_reducescatter(nvshmem_team_t team, float *dest, const float *source, size_t nreduce);
+int nvshmem_double_sum_reducescatter(nvshmem_team_t team, double *dest, const double *source, size_t nreduce);
+int nvshmem_char_sum_reducescatter(nvshmem_team_t team, char *dest, const char *source, size_t nreduce);
+int nvshmem_schar_sum_reducescatter(nvshmem_team_t team, signed char *dest, const signed char *source, size_t nreduce);
+int nvshmem_short_sum_reducescatter(nvshmem_team_t team, short *dest, const short *source, size_t nreduce);
+int nvshmem_int_sum_reducescatter(nvshmem_team_t team, int *dest, const int *source, size_t nreduce);
+int nvshmem_long_sum_reducescatter(nvshmem_team_t team, long *dest, const long *source, size_t nreduce);
+int nvshmem_longlong_sum_reducescatter(nvshmem_team_t team, long long *dest, const long long *source, size_t nreduce);
+int nvshmem_uchar_sum_reducescatter(nvshmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce);
+int nvshmem_ushort_sum_reducescatter(nvshmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce);
+int nvshmem_uint_sum_reducescatter(nvshmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce);
+int nvshmem_ulong_sum_reducescatter(nvshmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nreduce);
+int nvshmem_ulonglong_sum_reducescatter(nvshmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nreduce);
+int nvshmem_int8_sum_reducescatter(nvshmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce);
+int nvshmem_int16_sum_reducescatter(nvshmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce);
+int nvshmem_int32_sum_reducescatter(nvshmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce);
+int nvshmem_int64_sum_reducescatter(nvshmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce);
+int nvshmem_uint8_sum_reducescatter(nvshmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce);
+int nvshmem_uint16_sum_reducescatter(nvshmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nreduce);
+int nvshmem_uint32_sum_reducescatter(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce);
+int nvshmem_uint64_sum_reducescatter(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
+int nvshmem_size_sum_reducescatter(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
+
+/* As prod_reduce of as many blocks of nreduce elements as the team has PEs; each PE gets its block. */
+int nvshmem_float_prod_reducescatter(nvshmem_team_t team, float *dest, const float *source, size_t nreduce);
+int nvshmem_double_prod_reducescatter(nvshmem_team_t team, double *dest, const double *source, size_t nreduce);
+int nvshmem_char_prod_reducescatter(nvshmem_team_t team, char *dest, const char *source, size_t nreduce);
+int nvshmem_schar_prod_reducescatter(nvshmem_team_t team, signed char *dest, const signed char *source, size_t nreduce);
+int nvshmem_short_prod_reducescatter(nvshmem_team_t team, short *dest, const short *source, size_t nreduce);
+int nvshmem_int_prod_reducescatter(nvshmem_team_t team, int *dest, const int *source, size_t nreduce);
+int nvshmem_long_prod_reducescatter(nvshmem_team_t team, long *dest, const long *source, size_t nreduce);
+int nvshmem_longlong_prod_reducescatter(nvshmem_team_t team, long long *dest, const long long *source, size_t nreduce);
+int nvshmem_uchar_prod_reducescatter(nvshmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce);
+int nvshmem_ushort_prod_reducescatter(nvshmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce);
+int nvshmem_uint_prod_reducescatter(nvshmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce);
+int nvshmem_ulong_prod_reducescatter(nvshmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nreduce);
+int nvshmem_ulonglong_prod_reducescatter(nvshmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nreduce);
+int nvshmem_int8_prod_reducescatter(nvshmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce);
+int nvshmem_int16_prod_reducescatter(nvshmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce);
+int nvshmem_int32_prod_reducescatter(nvshmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce);
+int nvshmem_int64_prod_reducescatter(nvshmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce);
+int nvshmem_uint8_prod_reducescatter(nvshmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce);
+int nvshmem_uint16_prod_reducescatter(nvshmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nreduce);
+int nvshmem_uint32_prod_reducescatter(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce);
+int nvshmem_uint64_prod_reducescatter(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
+int nvshmem_size_prod_reducescatter(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
+
 #endif
 
 /* ---- Point-to-point synchronization (OpenSHMEM 1.6, section 9.11) ---- */

@@ -255,6 +255,13 @@ pub enum StreamOp {
         n: usize,
         reducer: Reducer,
     },
+    ReduceScatter {
+        team: Arc<Team>,
+        dest: Address,
+        source: Address,
+        n: usize,
+        reducer: Reducer,
+    },
 }
 
 // SAFETY: the addresses are only used when the operation runs; who enqueues it promises that they are
@@ -359,6 +366,9 @@ impl StreamOp {
                 Fcollect { team, dest, source, bytes } => world.fcollect(&team, dest, source, bytes),
                 Alltoall { team, dest, source, bytes } => world.alltoall(&team, dest, source, bytes),
                 Reduce { team, dest, source, n, reducer } => world.reduce(&team, dest, source, n, &reducer),
+                ReduceScatter { team, dest, source, n, reducer } => {
+                    world.reduce_scatter(&team, dest, source, n, &reducer)
+                }
             }
         }
     }

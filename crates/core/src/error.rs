@@ -33,10 +33,14 @@ pub enum Call {
     SignalWaitUntil = 22,
     SetLock = 23,
     Quiet = 24,
+    Collect = 25,
+    Alltoalls = 26,
+    Scan = 27,
+    ReduceScatter = 28,
 }
 
 impl Call {
-    const NAMES: [&'static str; 25] = [
+    const NAMES: [&'static str; 29] = [
         "nothing",
         "init",
         "finalize",
@@ -62,6 +66,10 @@ impl Call {
         "signal_wait_until",
         "set_lock",
         "quiet",
+        "collect",
+        "alltoalls",
+        "scan",
+        "reducescatter",
     ];
 
     /// The call's name without a family prefix, from its number.

@@ -100,6 +100,8 @@ pub enum PeState {
 pub struct PeCard {
     state: AtomicU32,
     pid: AtomicU32,
+    /// Where the PE ran when a wait of it last took long: number of the CPU plus one.
+    cpu: AtomicU32,
     waits: [WaitSlot; WAIT_SLOTS],
     blob: [AtomicU64; 2 * BLOB / 8],
 }
@@ -118,6 +120,16 @@ impl PeCard {
     /// 0 before init.
     pub fn pid(&self) -> u32 {
         self.pid.load(Ordering::Relaxed)
+    }
+
+    /// The CPU that the PE ran on when a wait of it last took long, if one has.
+    pub fn cpu(&self) -> Option<usize> {
+        (self.cpu.load(Ordering::Relaxed) as usize).checked_sub(1)
+    }
+
+    /// Says where the PE runs.
+    pub fn set_cpu(&self, cpu: usize) {
+        self.cpu.store(cpu as u32 + 1, Ordering::Relaxed);
     }
 
     /// The PE's wait slots.

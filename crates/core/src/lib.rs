@@ -20,6 +20,7 @@ pub mod lock;
 #[cfg(all(test, loom))]
 mod loom_models;
 pub mod order;
+mod placement;
 pub mod process;
 pub mod rma;
 pub mod signal;

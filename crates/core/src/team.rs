@@ -4,7 +4,7 @@
 //! member finds everybody's slot by address arithmetic; the counted line of rank 0 is the one used.
 //! Creating a team is collective over its parent only: the parent's members exchange which slots they have
 //! free, and all compute the same answer.
-use crate::coll::slot::TeamSlot;
+use crate::coll::slot::{PAYLOAD, TeamSlot};
 use crate::error::{Call, Error, Result};
 use crate::sync::{SyncLine, tag};
 use crate::world::World;
@@ -39,12 +39,21 @@ pub struct Team {
     pes: Box<[u32]>,
     /// Synchronisations so far, as counted by rank 0's line.
     epoch: AtomicU32,
-    /// Rank 0's line, in mapped internals that outlive the team.
-    line: *const SyncLine,
+    meets: Meets,
     destroyed: AtomicBool,
 }
 
-// SAFETY: the line consists of atomics in memory that the world keeps mapped.
+/// What the members synchronise with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Meets {
+    /// Rank 0's line in its team slot, in mapped internals that outlive the team.
+    Slot(*const SyncLine),
+    /// The `pSync` array of an active set: each member's own copy of a symmetric object.
+    Array(*mut i64),
+}
+
+// SAFETY: the line consists of atomics in memory that the world keeps mapped; the array is used through the
+// engine's atomics, which check it.
 unsafe impl Send for Team {}
 // SAFETY: as above.
 unsafe impl Sync for Team {}
@@ -88,9 +97,28 @@ impl Team {
         self.slot
     }
 
-    pub(crate) fn line(&self) -> &SyncLine {
-        // SAFETY: points to mapped internals; the world that made the team keeps them.
-        unsafe { &*self.line }
+    /// The members of an active set, which have nothing in common but their `pSync` array.
+    pub(crate) fn active_set(pes: Box<[u32]>, me: usize, psync: *mut i64) -> Team {
+        Team {
+            handle: handles::INVALID,
+            slot: usize::MAX,
+            me,
+            pes,
+            epoch: AtomicU32::new(0),
+            meets: Meets::Array(psync),
+            destroyed: AtomicBool::new(false),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn meets(&self) -> Meets {
+        self.meets
+    }
+
+    /// True where members have payload buffers for that many bytes.
+    #[inline]
+    pub(crate) fn carries(&self, bytes: usize) -> bool {
+        bytes <= PAYLOAD && matches!(self.meets, Meets::Slot(_))
     }
 
     /// Number of the next synchronisation.
@@ -170,7 +198,15 @@ impl Teams {
         let handle = (slot as u32 | entry.generation << SLOT_BITS) as i32;
         // SAFETY: the caller's line is mapped.
         let epoch = AtomicU32::new(unsafe { &*line }.released_epoch());
-        let team = Arc::new(Team { handle, slot, me, pes, epoch, line, destroyed: AtomicBool::new(false) });
+        let team = Arc::new(Team {
+            handle,
+            slot,
+            me,
+            pes,
+            epoch,
+            meets: Meets::Slot(line),
+            destroyed: AtomicBool::new(false),
+        });
         entry.team = Some(Arc::clone(&team));
         entry.reserved = false;
         team

@@ -7,21 +7,39 @@
 use crate::atomics::{AtomicU32, Ordering, park};
 use crate::job::{WaitRecord, WaitSlot};
 use std::cell::Cell;
+use std::fmt;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+/// What to do when a spin has failed although every PE can have a CPU of its own.
+type Spread = Box<dyn Fn() + Send + Sync>;
+
 /// How long to spin and how often to yield before sleeping.
-#[derive(Debug)]
 pub struct SpinPolicy {
     /// Threads that may run at the same time: PEs of this node and threads of the library.
     threads: AtomicU32,
     cpus: u32,
     /// Nanoseconds; shrinks when spins fail, grows back when they succeed.
     budget: AtomicU32,
+    spread: OnceLock<Spread>,
+}
+
+impl fmt::Debug for SpinPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let SpinPolicy { threads, cpus, budget, spread: _ } = self;
+        f.debug_struct("SpinPolicy")
+            .field("threads", threads)
+            .field("cpus", cpus)
+            .field("budget", budget)
+            .finish_non_exhaustive()
+    }
 }
 
 /// About one wake-up of a sleeper on another core (33 to 55 us measured in a VM).
 const SPIN_MAX_NS: u32 = 40_000;
-const SPIN_MIN_NS: u32 = 1_000;
+/// Longer than two PEs take that wake each other up: otherwise PEs that once slept, since something else had
+/// a CPU, would find each other asleep for ever after.
+const SPIN_MIN_NS: u32 = 15_000;
 /// Spin of a waiter that keeps a CPU from the PE it waits for.
 const SPIN_CROWDED_NS: u32 = 300;
 
@@ -32,7 +50,14 @@ impl SpinPolicy {
             threads: AtomicU32::new(threads as u32),
             cpus: cpus as u32,
             budget: AtomicU32::new(SPIN_MAX_NS),
+            spread: OnceLock::new(),
         }
+    }
+
+    /// Sets what a waiter does when its spin has failed although every PE can have a CPU of its own: PEs that
+    /// share one while another is free look for it. Set once.
+    pub fn set_spread(&self, spread: impl Fn() + Send + Sync + 'static) {
+        let _ = self.spread.set(Box::new(spread));
     }
 
     /// Counts one more thread of the library (a stream worker, a progress thread) until dropped.
@@ -170,6 +195,11 @@ fn spin<R>(policy: &SpinPolicy, ready: &mut dyn FnMut() -> Option<R>) -> Option<
         }
         if start.elapsed() >= limit {
             policy.learn(false);
+            if !policy.crowded()
+                && let Some(spread) = policy.spread.get()
+            {
+                spread();
+            }
             return None;
         }
     }

@@ -124,6 +124,7 @@ impl World {
         let internals = Internals { doorbell: slice, slots: slice + memory::page() };
         let cpus = if settings.cpus > 0 { settings.cpus } else { dushmem_os::cpu::usable_cpus() };
         let policy = SpinPolicy::new(n, cpus);
+        crate::placement::spread(&policy, Arc::clone(&boot), me);
         let transport: Box<dyn Transport> = match settings.transport {
             TransportKind::Shm => Box::new(Shm::new(Arc::clone(&window))),
             TransportKind::Loopback => {

@@ -6,6 +6,7 @@ use crate::memory::{SymSlice, same_length};
 use crate::team::Team;
 use crate::world::World;
 use dushmem_core::coll::reduce::{ReduceInt, ReduceNum, ReduceOp, Reducer};
+use dushmem_core::coll::scan::Scan;
 use dushmem_core::error::Error as Cause;
 use dushmem_core::team::Team as CoreTeam;
 
@@ -123,6 +124,64 @@ impl Group<'_> {
         };
         self.engine.name("reduce", done)
     }
+
+    fn collect<T: Data>(&self, dest: &SymSlice<T>, source: &SymSlice<T>) -> Result<usize> {
+        self.check("collect", (dest, dest.len()), source, false, "")?;
+        // SAFETY: symmetric memory of those lengths; the engine is told how long `dest` is.
+        let done = unsafe {
+            let (to, from) = (dest.as_ptr().cast(), source.as_ptr().cast());
+            let (room, bytes) = (size_of_val(dest), size_of_val(source));
+            self.engine.core.collect(self.team, to, room, from, bytes)
+        };
+        self.engine.name("collect", done).map(|bytes| bytes.checked_div(size_of::<T>()).unwrap_or(0))
+    }
+
+    fn reduce_scatter<T: Data>(
+        &self,
+        dest: &SymSlice<T>,
+        source: &SymSlice<T>,
+        reducer: Reducer,
+    ) -> Result<()> {
+        let n = self.team.n_pes() as usize;
+        let (me, blocks) = (self.engine.me(), source.len().next_multiple_of(n));
+        same_length(
+            me,
+            "reduce_scatter",
+            "source",
+            source.len(),
+            blocks,
+            ", a multiple of the number of PEs",
+        )?;
+        self.check("reduce_scatter", (dest, source.len() / n), source, false, ", one block of source")?;
+        // SAFETY: symmetric memory of those lengths, of the reducer's type.
+        let done = unsafe {
+            let (to, from) = (dest.as_ptr().cast(), source.as_ptr().cast());
+            self.engine.core.reduce_scatter(self.team, to, from, dest.len(), &reducer)
+        };
+        self.engine.name("reduce_scatter", done)
+    }
+
+    fn scan<T: Data + ReduceNum>(
+        &self,
+        call: &'static str,
+        dest: &SymSlice<T>,
+        source: &SymSlice<T>,
+        kind: Scan,
+    ) -> Result<()> {
+        self.check(call, (dest, source.len()), source, true, ", as many as source has")?;
+        // SAFETY: symmetric memory of that length, of the reducer's type.
+        let done = unsafe {
+            let (to, from) = (dest.as_ptr().cast(), source.as_ptr().cast());
+            self.engine.core.scan(self.team, to, from, source.len(), &Sum.reducer_of::<T>(), kind)
+        };
+        self.engine.name(call, done)
+    }
+}
+
+impl Sum {
+    fn reducer_of<T: Data + ReduceNum>(self) -> Reducer {
+        Reduction::<T>::reducer(self)
+    }
 }
 
 macro_rules! collectives {
@@ -183,6 +242,63 @@ macro_rules! collectives {
                 op: impl Reduction<T>,
             ) -> Result<()> {
                 self.group().reduce(dest, source, op.reducer())
+            }
+
+            /// Combines `source` of all PEs element by element, in the order of the PEs; each PE gets the
+            /// block of its number. `source` has one block for each PE, all as long as `dest`.
+            pub fn reduce_scatter<T: Data>(
+                &self,
+                dest: &SymSlice<T>,
+                source: &SymSlice<T>,
+                op: impl Reduction<T>,
+            ) -> Result<()> {
+                self.group().reduce_scatter(dest, source, op.reducer())
+            }
+
+            /// Concatenates `source` of every PE, in their order, at the beginning of `dest` of every PE, and
+            /// gives the number of elements. PEs may contribute different numbers.
+            ///
+            /// ```
+            /// dushmem::run(3, |world| {
+            ///     let (all, mine) = (world.alloc_zeroed(6)?, world.alloc_from(&[world.my_pe(); 3])?);
+            ///     let total = world.collect(&all, &mine[..world.my_pe() + 1])?;
+            ///     assert_eq!(all.to_vec(), [0, 1, 1, 2, 2, 2]);
+            ///     assert_eq!(total, 6);
+            ///     Ok(())
+            /// })?;
+            /// # Ok::<(), dushmem::Error>(())
+            /// ```
+            pub fn collect<T: Data>(&self, dest: &SymSlice<T>, source: &SymSlice<T>) -> Result<usize> {
+                self.group().collect(dest, source)
+            }
+
+            /// Adds up, element by element, `source` of the PEs up to this one. In place is fine.
+            ///
+            /// ```
+            /// dushmem::run(3, |world| {
+            ///     let x = world.alloc_from(&[10u64])?;
+            ///     world.sum_inscan(&x, &x)?;
+            ///     assert_eq!(x.to_vec(), [10 * (world.my_pe() as u64 + 1)]);
+            ///     Ok(())
+            /// })?;
+            /// # Ok::<(), dushmem::Error>(())
+            /// ```
+            pub fn sum_inscan<T: Data + ReduceNum>(
+                &self,
+                dest: &SymSlice<T>,
+                source: &SymSlice<T>,
+            ) -> Result<()> {
+                self.group().scan("sum_inscan", dest, source, Scan::Inclusive)
+            }
+
+            /// Adds up, element by element, `source` of the PEs below this one; zeros on PE 0. In place is
+            /// fine.
+            pub fn sum_exscan<T: Data + ReduceNum>(
+                &self,
+                dest: &SymSlice<T>,
+                source: &SymSlice<T>,
+            ) -> Result<()> {
+                self.group().scan("sum_exscan", dest, source, Scan::Exclusive)
             }
         }
     };

@@ -38,7 +38,7 @@
 //! # No `Drop` communicates
 //!
 //! A dropped [`Symmetric`] is only noted. Its memory is reused once *every* PE has dropped its own handle:
-//! the PEs agree on that inside the next collective allocation, or in [`World::collect`]. So PEs may drop
+//! the PEs agree on that inside the next collective allocation, or in [`World::reclaim`]. So PEs may drop
 //! at different times and in different orders. [`World::free`] frees at once, collectively.
 //!
 //! # PE numbers

@@ -46,7 +46,7 @@ impl<T: Data> Shape for [T] {
 /// element and dereferences to [`SymCell`], `Symmetric<[T]>` dereferences to [`SymSlice`].
 ///
 /// It can't outlive its world. Dropping it does not communicate: the memory is reused when every PE has
-/// dropped its own handle, from the next collective allocation on ([`crate::World::collect`]). Until then
+/// dropped its own handle, from the next collective allocation on ([`crate::World::reclaim`]). Until then
 /// peers that still have theirs may write to it.
 pub struct Symmetric<'w, T: ?Sized + Shape> {
     first: NonNull<SymCell<T::Elem>>,

@@ -176,19 +176,19 @@ impl World {
     ///     let x = world.alloc_zeroed::<u8>(1000)?;
     ///     if world.my_pe() == 0 {
     ///         drop(x);
-    ///         assert_eq!(world.collect()?, 0); // PE 1 still has it
+    ///         assert_eq!(world.reclaim()?, 0); // PE 1 still has it
     ///     } else {
-    ///         assert_eq!(world.collect()?, 0);
+    ///         assert_eq!(world.reclaim()?, 0);
     ///         drop(x);
     ///     }
-    ///     assert_eq!(world.collect()?, 1);
+    ///     assert_eq!(world.reclaim()?, 1);
     ///     assert_eq!(world.heap_usage().used, 0);
     ///     Ok(())
     /// })?;
     /// # Ok::<(), dushmem::Error>(())
     /// ```
-    pub fn collect(&self) -> Result<usize> {
-        self.engine().name("collect", self.engine().reclaim(Call::Free, 0))
+    pub fn reclaim(&self) -> Result<usize> {
+        self.engine().name("reclaim", self.engine().reclaim(Call::Free, 0))
     }
 
     fn allocate<S: ?Sized + Shape>(

@@ -3,7 +3,19 @@ mod common;
 
 use dushmem::{And, Max, Min, Or, Prod, Result, Sum, World, Xor};
 
-suite!(broadcasts, collects, exchanges, reductions, floats_reduce_alike, teams, teams_of_teams, back_to_back);
+suite!(
+    broadcasts,
+    collects,
+    collects_of_different_lengths,
+    scans,
+    scattered_reductions,
+    exchanges,
+    reductions,
+    floats_reduce_alike,
+    teams,
+    teams_of_teams,
+    back_to_back
+);
 
 /// Below and above what travels through the engine's own buffers.
 const LENGTHS: [usize; 5] = [0, 1, 7, 200, 30_000];
@@ -32,6 +44,55 @@ fn collects(world: &World) -> Result<()> {
         world.fcollect(&dest, &source)?;
         let all: Vec<u16> = (0..n).flat_map(|pe| (0..len).map(move |i| value(pe, i))).collect();
         assert_eq!(dest.to_vec(), all);
+    }
+    Ok(())
+}
+
+fn collects_of_different_lengths(world: &World) -> Result<()> {
+    let (me, n) = (world.my_pe(), world.n_pes());
+    for len in LENGTHS {
+        let count = |pe: usize| (pe * len) / n + pe % 2;
+        let value = |pe: usize, i: usize| (pe * 1000 + i) as u16;
+        let source = world.alloc_from(&(0..=len).map(|i| value(me, i)).collect::<Vec<_>>())?;
+        let all: Vec<u16> = (0..n).flat_map(|pe| (0..count(pe)).map(move |i| value(pe, i))).collect();
+        let dest = world.alloc_filled(all.len() + 1, 9u16)?;
+        assert_eq!(world.collect(&dest, &source[..count(me)])?, all.len());
+        assert_eq!((&dest.to_vec()[..all.len()], dest[all.len()].load()), (&all[..], 9));
+        if all.len() > 1 {
+            world.sync()?;
+            let error = world.collect(&dest[..all.len() - 1], &source[..count(me)]).unwrap_err().to_string();
+            assert!(error.contains("collect: dest = ") && error.contains("no room"), "{error}");
+        }
+        world.sync()?;
+    }
+    Ok(())
+}
+
+fn scans(world: &World) -> Result<()> {
+    let (me, n) = (world.my_pe(), world.n_pes());
+    for len in LENGTHS {
+        let value = |pe: usize, i: usize| ((pe + 1) * (i + 1)) as u64;
+        let sum = |end: usize| (0..len).map(|i| (0..end).map(|pe| value(pe, i)).sum()).collect::<Vec<u64>>();
+        let source = world.alloc_from(&(0..len).map(|i| value(me, i)).collect::<Vec<_>>())?;
+        let dest = world.alloc_filled(len, 7u64)?;
+        world.sum_exscan(&dest, &source)?;
+        assert_eq!(dest.to_vec(), sum(me));
+        world.sum_inscan(&source, &source)?;
+        assert_eq!(source.to_vec(), sum(me + 1));
+    }
+    assert!(n > 0);
+    Ok(())
+}
+
+fn scattered_reductions(world: &World) -> Result<()> {
+    let (me, n) = (world.my_pe(), world.n_pes());
+    for len in LENGTHS {
+        let value = |pe: usize, i: usize| ((pe + 1) * (i + 1)) as i64;
+        let source = world.alloc_from(&(0..len * n).map(|i| value(me, i)).collect::<Vec<_>>())?;
+        let dest = world.alloc_zeroed(len)?;
+        world.reduce_scatter(&dest, &source, Sum)?;
+        let expected = (me * len..(me + 1) * len).map(|i| (0..n).map(|pe| value(pe, i)).sum());
+        assert_eq!(dest.to_vec(), expected.collect::<Vec<i64>>());
     }
     Ok(())
 }

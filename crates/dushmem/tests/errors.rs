@@ -101,7 +101,7 @@ fn other_collectives() {
         &["PEs disagree", "barrier_all", "sync_all"],
     );
     both_fail(
-        |world| if world.my_pe() == 0 { world.collect().map(drop) } else { world.barrier() },
+        |world| if world.my_pe() == 0 { world.reclaim().map(drop) } else { world.barrier() },
         &["PEs disagree", "barrier_all"],
     );
 }

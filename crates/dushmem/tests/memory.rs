@@ -52,7 +52,7 @@ fn nothing(world: &World) -> Result<()> {
     world.get(&mut [], &empty, 0)?;
     world.broadcast(&empty, &empty, 0)?;
     world.free(empty)?;
-    assert_eq!(world.collect()?, 0);
+    assert_eq!(world.reclaim()?, 0);
     world.barrier()
 }
 
@@ -78,7 +78,7 @@ fn dropped_at_different_times(world: &World) -> Result<()> {
     // Some blocks have been reused: all of them together are larger than what is in use.
     assert!(world.heap_usage().used < 40 * 3000 * 8);
     blocks.clear();
-    world.collect()?;
+    world.reclaim()?;
     assert_eq!(world.heap_usage().used, 0);
     world.barrier()
 }
@@ -89,7 +89,7 @@ fn freed_at_once(world: &World) -> Result<()> {
     world.free(x)?;
     assert!(world.heap_usage().used <= used - 5000);
     world.free(y)?;
-    assert_eq!((world.heap_usage().used, world.collect()?), (0, 0));
+    assert_eq!((world.heap_usage().used, world.reclaim()?), (0, 0));
     Ok(())
 }
 
@@ -127,10 +127,10 @@ fn blocks_of_both_kinds(world: &World, count: usize) -> Result<()> {
     let (even, odd): (Vec<_>, Vec<_>) = blocks.into_iter().partition(|block| block.load() % 2 == 0);
     let (first, second) = if world.my_pe() == 0 { (even, odd) } else { (odd, even) };
     drop(first);
-    assert_eq!(world.collect()?, if world.n_pes() == 1 { count / 2 } else { 0 });
+    assert_eq!(world.reclaim()?, if world.n_pes() == 1 { count / 2 } else { 0 });
     assert!(second.iter().all(|block| block.load() % 2 == (world.my_pe() == 0) as usize));
     drop(second);
-    assert_eq!(world.collect()?, if world.n_pes() == 1 { count / 2 } else { count });
+    assert_eq!(world.reclaim()?, if world.n_pes() == 1 { count / 2 } else { count });
     assert_eq!(world.heap_usage().used, 0);
     Ok(())
 }

@@ -12,6 +12,23 @@ pub fn yield_now() {
     rustix::thread::sched_yield();
 }
 
+/// The CPU that the calling thread runs on at this moment.
+pub fn current() -> usize {
+    rustix::thread::sched_getcpu()
+}
+
+/// Moves the calling thread to the first CPU of its affinity mask that is `wanted`, and leaves the mask as it
+/// was. False where there is none, or the system refuses.
+pub fn move_to(wanted: impl Fn(usize) -> bool) -> bool {
+    use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+    let Ok(mask) = sched_getaffinity(None) else { return false };
+    let Some(cpu) = (0..CpuSet::MAX_CPU).find(|&cpu| mask.is_set(cpu) && wanted(cpu)) else { return false };
+    let mut one = CpuSet::new();
+    one.set(cpu);
+    let moved = sched_setaffinity(None, &one).is_ok();
+    moved && sched_setaffinity(None, &mask).is_ok()
+}
+
 /// Quota of the process's cgroup, v2 (`cpu.max`) or v1 (`cpu.cfs_*`), in whole CPUs.
 fn cgroup_quota() -> Option<usize> {
     let quota = |text: &str| {

@@ -46,6 +46,10 @@ conformance! {
     coll: barriers(MANY), barriers_of_teams, broadcasts, back_to_back(MANY), gathers_and_exchanges, large,
         mismatches, bad_arguments_of_one_member, overlapping_buffers;
     reduce: integers, floats, nan_and_negative_zero, sizes, unaligned, reproducible, mismatches, custom;
+    uneven: collects, collects_that_are_refused, strided_exchanges, bad_strides;
+    scan: sums, in_place, reduce_scatter, mismatches;
+    active_set: barriers(MANY), every_collective, back_to_back, restored, one_array_after_another, refusals,
+        disagreements;
     heap: random_calls, nothing, nothing_disturbs_teams, calloc_is_zero, exhaustion, bad_frees,
         disagreements, addresses;
     lock: mutual_exclusion(MANY), first_come_first_served, testing_and_threads;

@@ -219,7 +219,9 @@ static inline void dushmem_signal_set(dushmem_ctx_t ctx, uint64_t *sig_addr, uin
     dushmem_ctx_signal_set(ctx, sig_addr, signal, pe);
 }
 DUSHMEM_IMPL_DISTINCT_rma_dushmem(DUSHMEM_IMPL_CXX_alltoall, dushmem)
+DUSHMEM_IMPL_DISTINCT_rma_dushmem(DUSHMEM_IMPL_CXX_alltoalls, dushmem)
 DUSHMEM_IMPL_DISTINCT_rma_dushmem(DUSHMEM_IMPL_CXX_broadcast, dushmem)
+DUSHMEM_IMPL_DISTINCT_rma_dushmem(DUSHMEM_IMPL_CXX_collect, dushmem)
 DUSHMEM_IMPL_DISTINCT_rma_dushmem(DUSHMEM_IMPL_CXX_fcollect, dushmem)
 DUSHMEM_IMPL_DISTINCT_reduce_bit_dushmem(DUSHMEM_IMPL_CXX_and_reduce, dushmem)
 DUSHMEM_IMPL_DISTINCT_reduce_bit_dushmem(DUSHMEM_IMPL_CXX_or_reduce, dushmem)
@@ -228,6 +230,8 @@ DUSHMEM_IMPL_DISTINCT_reduce_ord_dushmem(DUSHMEM_IMPL_CXX_max_reduce, dushmem)
 DUSHMEM_IMPL_DISTINCT_reduce_ord_dushmem(DUSHMEM_IMPL_CXX_min_reduce, dushmem)
 DUSHMEM_IMPL_DISTINCT_reduce_sum_dushmem(DUSHMEM_IMPL_CXX_sum_reduce, dushmem)
 DUSHMEM_IMPL_DISTINCT_reduce_sum_dushmem(DUSHMEM_IMPL_CXX_prod_reduce, dushmem)
+DUSHMEM_IMPL_DISTINCT_reduce_sum_dushmem(DUSHMEM_IMPL_CXX_sum_inscan, dushmem)
+DUSHMEM_IMPL_DISTINCT_reduce_sum_dushmem(DUSHMEM_IMPL_CXX_sum_exscan, dushmem)
 DUSHMEM_IMPL_DISTINCT_wait_dushmem(DUSHMEM_IMPL_CXX_wait_until, dushmem)
 DUSHMEM_IMPL_DISTINCT_wait_many_dushmem(DUSHMEM_IMPL_CXX_wait_until_all, dushmem)
 DUSHMEM_IMPL_DISTINCT_wait_many_dushmem(DUSHMEM_IMPL_CXX_wait_until_any, dushmem)
@@ -661,9 +665,13 @@ static inline int dushmem_impl_world_complexf_reduce(dushmem_impl_complexf *dest
 #define dushmem_alltoall(...) \
     _Generic((DUSHMEM_IMPL_ARG0(__VA_ARGS__, 0, 0)), int: _Generic((DUSHMEM_IMPL_ARG1(__VA_ARGS__, 0, 0)), DUSHMEM_IMPL_SELECT_rma_dushmem(dushmem_, _alltoall), default: dushmem_impl_mismatch), \
     DUSHMEM_IMPL_SELECT_rma_dushmem(dushmem_impl_world_, _alltoall))(__VA_ARGS__)
+#define dushmem_alltoalls(...) \
+    _Generic((DUSHMEM_IMPL_ARG1(__VA_ARGS__, 0, 0)), DUSHMEM_IMPL_SELECT_rma_dushmem(dushmem_, _alltoalls))(__VA_ARGS__)
 #define dushmem_broadcast(...) \
     _Generic((DUSHMEM_IMPL_ARG0(__VA_ARGS__, 0, 0)), int: _Generic((DUSHMEM_IMPL_ARG1(__VA_ARGS__, 0, 0)), DUSHMEM_IMPL_SELECT_rma_dushmem(dushmem_, _broadcast), default: dushmem_impl_mismatch), \
     DUSHMEM_IMPL_SELECT_rma_dushmem(dushmem_impl_world_, _broadcast))(__VA_ARGS__)
+#define dushmem_collect(...) \
+    _Generic((DUSHMEM_IMPL_ARG1(__VA_ARGS__, 0, 0)), DUSHMEM_IMPL_SELECT_rma_dushmem(dushmem_, _collect))(__VA_ARGS__)
 #define dushmem_fcollect(...) \
     _Generic((DUSHMEM_IMPL_ARG1(__VA_ARGS__, 0, 0)), DUSHMEM_IMPL_SELECT_rma_dushmem(dushmem_, _fcollect))(__VA_ARGS__)
 #define dushmem_and_reduce(...) \
@@ -680,6 +688,10 @@ static inline int dushmem_impl_world_complexf_reduce(dushmem_impl_complexf *dest
     _Generic((DUSHMEM_IMPL_ARG1(__VA_ARGS__, 0, 0)), DUSHMEM_IMPL_SELECT_reduce_sum_dushmem(dushmem_, _sum_reduce))(__VA_ARGS__)
 #define dushmem_prod_reduce(...) \
     _Generic((DUSHMEM_IMPL_ARG1(__VA_ARGS__, 0, 0)), DUSHMEM_IMPL_SELECT_reduce_sum_dushmem(dushmem_, _prod_reduce))(__VA_ARGS__)
+#define dushmem_sum_inscan(...) \
+    _Generic((DUSHMEM_IMPL_ARG1(__VA_ARGS__, 0, 0)), DUSHMEM_IMPL_SELECT_reduce_sum_dushmem(dushmem_, _sum_inscan))(__VA_ARGS__)
+#define dushmem_sum_exscan(...) \
+    _Generic((DUSHMEM_IMPL_ARG1(__VA_ARGS__, 0, 0)), DUSHMEM_IMPL_SELECT_reduce_sum_dushmem(dushmem_, _sum_exscan))(__VA_ARGS__)
 #define dushmem_wait_until(...) \
     _Generic((DUSHMEM_IMPL_ARG0(__VA_ARGS__, 0, 0)), DUSHMEM_IMPL_SELECT_wait_dushmem(dushmem_, _wait_until))(__VA_ARGS__)
 #define dushmem_wait_until_all(...) \

@@ -102,8 +102,12 @@
     static inline void F##_put_signal_nbi(F##_ctx_t ctx, T *dest, const T *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) { F##_ctx_##NAME##_put_signal_nbi(ctx, dest, source, nelems, sig_addr, signal, sig_op, pe); }
 #define DUSHMEM_IMPL_CXX_alltoall(F, NAME, T) \
     static inline int F##_alltoall(F##_team_t team, T *dest, const T *source, size_t nelems) { return F##_##NAME##_alltoall(team, dest, source, nelems); }
+#define DUSHMEM_IMPL_CXX_alltoalls(F, NAME, T) \
+    static inline int F##_alltoalls(F##_team_t team, T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems) { return F##_##NAME##_alltoalls(team, dest, source, dst, sst, nelems); }
 #define DUSHMEM_IMPL_CXX_broadcast(F, NAME, T) \
     static inline int F##_broadcast(F##_team_t team, T *dest, const T *source, size_t nelems, int PE_root) { return F##_##NAME##_broadcast(team, dest, source, nelems, PE_root); }
+#define DUSHMEM_IMPL_CXX_collect(F, NAME, T) \
+    static inline int F##_collect(F##_team_t team, T *dest, const T *source, size_t nelems) { return F##_##NAME##_collect(team, dest, source, nelems); }
 #define DUSHMEM_IMPL_CXX_fcollect(F, NAME, T) \
     static inline int F##_fcollect(F##_team_t team, T *dest, const T *source, size_t nelems) { return F##_##NAME##_fcollect(team, dest, source, nelems); }
 #define DUSHMEM_IMPL_CXX_and_reduce(F, NAME, T) \
@@ -120,6 +124,10 @@
     static inline int F##_sum_reduce(F##_team_t team, T *dest, const T *source, size_t nreduce) { return F##_##NAME##_sum_reduce(team, dest, source, nreduce); }
 #define DUSHMEM_IMPL_CXX_prod_reduce(F, NAME, T) \
     static inline int F##_prod_reduce(F##_team_t team, T *dest, const T *source, size_t nreduce) { return F##_##NAME##_prod_reduce(team, dest, source, nreduce); }
+#define DUSHMEM_IMPL_CXX_sum_inscan(F, NAME, T) \
+    static inline int F##_sum_inscan(F##_team_t team, T *dest, const T *source, size_t nelems) { return F##_##NAME##_sum_inscan(team, dest, source, nelems); }
+#define DUSHMEM_IMPL_CXX_sum_exscan(F, NAME, T) \
+    static inline int F##_sum_exscan(F##_team_t team, T *dest, const T *source, size_t nelems) { return F##_##NAME##_sum_exscan(team, dest, source, nelems); }
 #define DUSHMEM_IMPL_CXX_wait_until(F, NAME, T) \
     static inline void F##_wait_until(T *ivar, int cmp, T cmp_value) { F##_##NAME##_wait_until(ivar, cmp, cmp_value); }
 #define DUSHMEM_IMPL_CXX_wait_until_all(F, NAME, T) \

@@ -46,7 +46,9 @@ static inline void shmem_signal_set(shmem_ctx_t ctx, uint64_t *sig_addr, uint64_
     shmem_ctx_signal_set(ctx, sig_addr, signal, pe);
 }
 DUSHMEM_IMPL_DISTINCT_rma_shmem(DUSHMEM_IMPL_CXX_alltoall, shmem)
+DUSHMEM_IMPL_DISTINCT_rma_shmem(DUSHMEM_IMPL_CXX_alltoalls, shmem)
 DUSHMEM_IMPL_DISTINCT_rma_shmem(DUSHMEM_IMPL_CXX_broadcast, shmem)
+DUSHMEM_IMPL_DISTINCT_rma_shmem(DUSHMEM_IMPL_CXX_collect, shmem)
 DUSHMEM_IMPL_DISTINCT_rma_shmem(DUSHMEM_IMPL_CXX_fcollect, shmem)
 DUSHMEM_IMPL_DISTINCT_reduce_bit_shmem(DUSHMEM_IMPL_CXX_and_reduce, shmem)
 DUSHMEM_IMPL_DISTINCT_reduce_bit_shmem(DUSHMEM_IMPL_CXX_or_reduce, shmem)
@@ -55,6 +57,8 @@ DUSHMEM_IMPL_DISTINCT_reduce_ord_shmem(DUSHMEM_IMPL_CXX_max_reduce, shmem)
 DUSHMEM_IMPL_DISTINCT_reduce_ord_shmem(DUSHMEM_IMPL_CXX_min_reduce, shmem)
 DUSHMEM_IMPL_DISTINCT_reduce_sum_shmem(DUSHMEM_IMPL_CXX_sum_reduce, shmem)
 DUSHMEM_IMPL_DISTINCT_reduce_sum_shmem(DUSHMEM_IMPL_CXX_prod_reduce, shmem)
+DUSHMEM_IMPL_DISTINCT_reduce_sum_shmem(DUSHMEM_IMPL_CXX_sum_inscan, shmem)
+DUSHMEM_IMPL_DISTINCT_reduce_sum_shmem(DUSHMEM_IMPL_CXX_sum_exscan, shmem)
 DUSHMEM_IMPL_DISTINCT_wait_shmem(DUSHMEM_IMPL_CXX_wait_until, shmem)
 DUSHMEM_IMPL_DISTINCT_wait_many_shmem(DUSHMEM_IMPL_CXX_wait_until_all, shmem)
 DUSHMEM_IMPL_DISTINCT_wait_many_shmem(DUSHMEM_IMPL_CXX_wait_until_any, shmem)
@@ -176,8 +180,12 @@ DUSHMEM_IMPL_DISTINCT_wait_many_shmem(DUSHMEM_IMPL_CXX_test_some_vector, shmem)
     shmem_ctx_t: shmem_ctx_signal_set, default: shmem_signal_set)(__VA_ARGS__)
 #define shmem_alltoall(...) \
     _Generic((DUSHMEM_IMPL_ARG1(__VA_ARGS__, 0, 0)), DUSHMEM_IMPL_SELECT_rma_shmem(shmem_, _alltoall))(__VA_ARGS__)
+#define shmem_alltoalls(...) \
+    _Generic((DUSHMEM_IMPL_ARG1(__VA_ARGS__, 0, 0)), DUSHMEM_IMPL_SELECT_rma_shmem(shmem_, _alltoalls))(__VA_ARGS__)
 #define shmem_broadcast(...) \
     _Generic((DUSHMEM_IMPL_ARG1(__VA_ARGS__, 0, 0)), DUSHMEM_IMPL_SELECT_rma_shmem(shmem_, _broadcast))(__VA_ARGS__)
+#define shmem_collect(...) \
+    _Generic((DUSHMEM_IMPL_ARG1(__VA_ARGS__, 0, 0)), DUSHMEM_IMPL_SELECT_rma_shmem(shmem_, _collect))(__VA_ARGS__)
 #define shmem_fcollect(...) \
     _Generic((DUSHMEM_IMPL_ARG1(__VA_ARGS__, 0, 0)), DUSHMEM_IMPL_SELECT_rma_shmem(shmem_, _fcollect))(__VA_ARGS__)
 #define shmem_and_reduce(...) \
@@ -194,6 +202,10 @@ DUSHMEM_IMPL_DISTINCT_wait_many_shmem(DUSHMEM_IMPL_CXX_test_some_vector, shmem)
     _Generic((DUSHMEM_IMPL_ARG1(__VA_ARGS__, 0, 0)), DUSHMEM_IMPL_SELECT_reduce_sum_shmem(shmem_, _sum_reduce))(__VA_ARGS__)
 #define shmem_prod_reduce(...) \
     _Generic((DUSHMEM_IMPL_ARG1(__VA_ARGS__, 0, 0)), DUSHMEM_IMPL_SELECT_reduce_sum_shmem(shmem_, _prod_reduce))(__VA_ARGS__)
+#define shmem_sum_inscan(...) \
+    _Generic((DUSHMEM_IMPL_ARG1(__VA_ARGS__, 0, 0)), DUSHMEM_IMPL_SELECT_reduce_sum_shmem(shmem_, _sum_inscan))(__VA_ARGS__)
+#define shmem_sum_exscan(...) \
+    _Generic((DUSHMEM_IMPL_ARG1(__VA_ARGS__, 0, 0)), DUSHMEM_IMPL_SELECT_reduce_sum_shmem(shmem_, _sum_exscan))(__VA_ARGS__)
 #define shmem_wait_until(...) \
     _Generic((DUSHMEM_IMPL_ARG0(__VA_ARGS__, 0, 0)), DUSHMEM_IMPL_SELECT_wait_shmem(shmem_, _wait_until))(__VA_ARGS__)
 #define shmem_wait_until_all(...) \

@@ -6,8 +6,12 @@ use crate::ops::prelude::*;
 export! {
     // barrier_all
     plain ["dushmem_barrier_all" "nvshmem_barrier_all" "shmem_barrier_all"] () -> () => coll::barrier_all;
+    // barrier
+    plain ["shmem_barrier"] (pe_start: i32, logpe_stride: i32, pe_size: i32, psync: *mut c_long) -> () => active_set::barrier;
     // team_sync
     plain ["dushmem_team_sync" "nvshmem_team_sync" "shmem_team_sync"] (team: i32) -> i32 => coll::team_sync;
+    // sync
+    plain ["shmem_sync"] (pe_start: i32, logpe_stride: i32, pe_size: i32, psync: *mut c_long) -> () => active_set::sync;
     // sync_all
     plain ["dushmem_sync_all" "nvshmem_sync_all" "shmem_sync_all"] () -> () => coll::sync_all;
     // <T>_alltoall
@@ -37,6 +41,41 @@ export! {
     plain ["dushmem_longdouble_alltoall" "shmem_longdouble_alltoall"] (team: i32, dest: *mut LongDouble, source: *const LongDouble, nelems: usize) -> i32 => coll::alltoall::<LongDouble>;
     // alltoallmem
     plain ["dushmem_alltoallmem" "nvshmem_alltoallmem" "shmem_alltoallmem"] (team: i32, dest: *mut u8, source: *const u8, nelems: usize) -> i32 => coll::alltoall::<u8>;
+    // alltoall32
+    plain ["shmem_alltoall32"] (dest: *mut u8, source: *const u8, nelems: usize, pe_start: i32, logpe_stride: i32, pe_size: i32, psync: *mut c_long) -> () => active_set::alltoall::<4>;
+    // alltoall64
+    plain ["shmem_alltoall64"] (dest: *mut u8, source: *const u8, nelems: usize, pe_start: i32, logpe_stride: i32, pe_size: i32, psync: *mut c_long) -> () => active_set::alltoall::<8>;
+    // <T>_alltoalls
+    plain ["dushmem_float_alltoalls" "shmem_float_alltoalls"] (team: i32, dest: *mut f32, source: *const f32, dst: isize, sst: isize, nelems: usize) -> i32 => coll::alltoalls::<f32>;
+    plain ["dushmem_double_alltoalls" "shmem_double_alltoalls"] (team: i32, dest: *mut f64, source: *const f64, dst: isize, sst: isize, nelems: usize) -> i32 => coll::alltoalls::<f64>;
+    plain ["dushmem_char_alltoalls" "shmem_char_alltoalls"] (team: i32, dest: *mut i8, source: *const i8, dst: isize, sst: isize, nelems: usize) -> i32 => coll::alltoalls::<i8>;
+    plain ["dushmem_schar_alltoalls" "shmem_schar_alltoalls"] (team: i32, dest: *mut i8, source: *const i8, dst: isize, sst: isize, nelems: usize) -> i32 => coll::alltoalls::<i8>;
+    plain ["dushmem_short_alltoalls" "shmem_short_alltoalls"] (team: i32, dest: *mut i16, source: *const i16, dst: isize, sst: isize, nelems: usize) -> i32 => coll::alltoalls::<i16>;
+    plain ["dushmem_int_alltoalls" "shmem_int_alltoalls"] (team: i32, dest: *mut i32, source: *const i32, dst: isize, sst: isize, nelems: usize) -> i32 => coll::alltoalls::<i32>;
+    plain ["dushmem_long_alltoalls" "shmem_long_alltoalls"] (team: i32, dest: *mut i64, source: *const i64, dst: isize, sst: isize, nelems: usize) -> i32 => coll::alltoalls::<i64>;
+    plain ["dushmem_longlong_alltoalls" "shmem_longlong_alltoalls"] (team: i32, dest: *mut i64, source: *const i64, dst: isize, sst: isize, nelems: usize) -> i32 => coll::alltoalls::<i64>;
+    plain ["dushmem_uchar_alltoalls" "shmem_uchar_alltoalls"] (team: i32, dest: *mut u8, source: *const u8, dst: isize, sst: isize, nelems: usize) -> i32 => coll::alltoalls::<u8>;
+    plain ["dushmem_ushort_alltoalls" "shmem_ushort_alltoalls"] (team: i32, dest: *mut u16, source: *const u16, dst: isize, sst: isize, nelems: usize) -> i32 => coll::alltoalls::<u16>;
+    plain ["dushmem_uint_alltoalls" "shmem_uint_alltoalls"] (team: i32, dest: *mut u32, source: *const u32, dst: isize, sst: isize, nelems: usize) -> i32 => coll::alltoalls::<u32>;
+    plain ["dushmem_ulong_alltoalls" "shmem_ulong_alltoalls"] (team: i32, dest: *mut u64, source: *const u64, dst: isize, sst: isize, nelems: usize) -> i32 => coll::alltoalls::<u64>;
+    plain ["dushmem_ulonglong_alltoalls" "shmem_ulonglong_alltoalls"] (team: i32, dest: *mut u64, source: *const u64, dst: isize, sst: isize, nelems: usize) -> i32 => coll::alltoalls::<u64>;
+    plain ["dushmem_int8_alltoalls" "shmem_int8_alltoalls"] (team: i32, dest: *mut i8, source: *const i8, dst: isize, sst: isize, nelems: usize) -> i32 => coll::alltoalls::<i8>;
+    plain ["dushmem_int16_alltoalls" "shmem_int16_alltoalls"] (team: i32, dest: *mut i16, source: *const i16, dst: isize, sst: isize, nelems: usize) -> i32 => coll::alltoalls::<i16>;
+    plain ["dushmem_int32_alltoalls" "shmem_int32_alltoalls"] (team: i32, dest: *mut i32, source: *const i32, dst: isize, sst: isize, nelems: usize) -> i32 => coll::alltoalls::<i32>;
+    plain ["dushmem_int64_alltoalls" "shmem_int64_alltoalls"] (team: i32, dest: *mut i64, source: *const i64, dst: isize, sst: isize, nelems: usize) -> i32 => coll::alltoalls::<i64>;
+    plain ["dushmem_uint8_alltoalls" "shmem_uint8_alltoalls"] (team: i32, dest: *mut u8, source: *const u8, dst: isize, sst: isize, nelems: usize) -> i32 => coll::alltoalls::<u8>;
+    plain ["dushmem_uint16_alltoalls" "shmem_uint16_alltoalls"] (team: i32, dest: *mut u16, source: *const u16, dst: isize, sst: isize, nelems: usize) -> i32 => coll::alltoalls::<u16>;
+    plain ["dushmem_uint32_alltoalls" "shmem_uint32_alltoalls"] (team: i32, dest: *mut u32, source: *const u32, dst: isize, sst: isize, nelems: usize) -> i32 => coll::alltoalls::<u32>;
+    plain ["dushmem_uint64_alltoalls" "shmem_uint64_alltoalls"] (team: i32, dest: *mut u64, source: *const u64, dst: isize, sst: isize, nelems: usize) -> i32 => coll::alltoalls::<u64>;
+    plain ["dushmem_size_alltoalls" "shmem_size_alltoalls"] (team: i32, dest: *mut u64, source: *const u64, dst: isize, sst: isize, nelems: usize) -> i32 => coll::alltoalls::<u64>;
+    plain ["dushmem_ptrdiff_alltoalls" "shmem_ptrdiff_alltoalls"] (team: i32, dest: *mut i64, source: *const i64, dst: isize, sst: isize, nelems: usize) -> i32 => coll::alltoalls::<i64>;
+    plain ["dushmem_longdouble_alltoalls" "shmem_longdouble_alltoalls"] (team: i32, dest: *mut LongDouble, source: *const LongDouble, dst: isize, sst: isize, nelems: usize) -> i32 => coll::alltoalls::<LongDouble>;
+    // alltoallsmem
+    plain ["dushmem_alltoallsmem" "shmem_alltoallsmem"] (team: i32, dest: *mut u8, source: *const u8, dst: isize, sst: isize, nelems: usize) -> i32 => coll::alltoalls::<u8>;
+    // alltoalls32
+    plain ["shmem_alltoalls32"] (dest: *mut u8, source: *const u8, dst: isize, sst: isize, nelems: usize, pe_start: i32, logpe_stride: i32, pe_size: i32, psync: *mut c_long) -> () => active_set::alltoalls::<4>;
+    // alltoalls64
+    plain ["shmem_alltoalls64"] (dest: *mut u8, source: *const u8, dst: isize, sst: isize, nelems: usize, pe_start: i32, logpe_stride: i32, pe_size: i32, psync: *mut c_long) -> () => active_set::alltoalls::<8>;
     // <T>_broadcast
     plain ["dushmem_float_broadcast" "nvshmem_float_broadcast" "shmem_float_broadcast"] (team: i32, dest: *mut f32, source: *const f32, nelems: usize, pe_root: i32) -> i32 => coll::broadcast::<f32>;
     plain ["dushmem_double_broadcast" "nvshmem_double_broadcast" "shmem_double_broadcast"] (team: i32, dest: *mut f64, source: *const f64, nelems: usize, pe_root: i32) -> i32 => coll::broadcast::<f64>;
@@ -64,6 +103,35 @@ export! {
     plain ["dushmem_longdouble_broadcast" "shmem_longdouble_broadcast"] (team: i32, dest: *mut LongDouble, source: *const LongDouble, nelems: usize, pe_root: i32) -> i32 => coll::broadcast::<LongDouble>;
     // broadcastmem
     plain ["dushmem_broadcastmem" "nvshmem_broadcastmem" "shmem_broadcastmem"] (team: i32, dest: *mut u8, source: *const u8, nelems: usize, pe_root: i32) -> i32 => coll::broadcast::<u8>;
+    // broadcast32
+    plain ["shmem_broadcast32"] (dest: *mut u8, source: *const u8, nelems: usize, pe_root: i32, pe_start: i32, logpe_stride: i32, pe_size: i32, psync: *mut c_long) -> () => active_set::broadcast::<4>;
+    // broadcast64
+    plain ["shmem_broadcast64"] (dest: *mut u8, source: *const u8, nelems: usize, pe_root: i32, pe_start: i32, logpe_stride: i32, pe_size: i32, psync: *mut c_long) -> () => active_set::broadcast::<8>;
+    // <T>_collect
+    plain ["dushmem_float_collect" "shmem_float_collect"] (team: i32, dest: *mut f32, source: *const f32, nelems: usize) -> i32 => coll::collect::<f32>;
+    plain ["dushmem_double_collect" "shmem_double_collect"] (team: i32, dest: *mut f64, source: *const f64, nelems: usize) -> i32 => coll::collect::<f64>;
+    plain ["dushmem_char_collect" "shmem_char_collect"] (team: i32, dest: *mut i8, source: *const i8, nelems: usize) -> i32 => coll::collect::<i8>;
+    plain ["dushmem_schar_collect" "shmem_schar_collect"] (team: i32, dest: *mut i8, source: *const i8, nelems: usize) -> i32 => coll::collect::<i8>;
+    plain ["dushmem_short_collect" "shmem_short_collect"] (team: i32, dest: *mut i16, source: *const i16, nelems: usize) -> i32 => coll::collect::<i16>;
+    plain ["dushmem_int_collect" "shmem_int_collect"] (team: i32, dest: *mut i32, source: *const i32, nelems: usize) -> i32 => coll::collect::<i32>;
+    plain ["dushmem_long_collect" "shmem_long_collect"] (team: i32, dest: *mut i64, source: *const i64, nelems: usize) -> i32 => coll::collect::<i64>;
+    plain ["dushmem_longlong_collect" "shmem_longlong_collect"] (team: i32, dest: *mut i64, source: *const i64, nelems: usize) -> i32 => coll::collect::<i64>;
+    plain ["dushmem_uchar_collect" "shmem_uchar_collect"] (team: i32, dest: *mut u8, source: *const u8, nelems: usize) -> i32 => coll::collect::<u8>;
+    plain ["dushmem_ushort_collect" "shmem_ushort_collect"] (team: i32, dest: *mut u16, source: *const u16, nelems: usize) -> i32 => coll::collect::<u16>;
+    plain ["dushmem_uint_collect" "shmem_uint_collect"] (team: i32, dest: *mut u32, source: *const u32, nelems: usize) -> i32 => coll::collect::<u32>;
+    plain ["dushmem_ulong_collect" "shmem_ulong_collect"] (team: i32, dest: *mut u64, source: *const u64, nelems: usize) -> i32 => coll::collect::<u64>;
+    plain ["dushmem_ulonglong_collect" "shmem_ulonglong_collect"] (team: i32, dest: *mut u64, source: *const u64, nelems: usize) -> i32 => coll::collect::<u64>;
+    plain ["dushmem_int8_collect" "shmem_int8_collect"] (team: i32, dest: *mut i8, source: *const i8, nelems: usize) -> i32 => coll::collect::<i8>;
+    plain ["dushmem_int16_collect" "shmem_int16_collect"] (team: i32, dest: *mut i16, source: *const i16, nelems: usize) -> i32 => coll::collect::<i16>;
+    plain ["dushmem_int32_collect" "shmem_int32_collect"] (team: i32, dest: *mut i32, source: *const i32, nelems: usize) -> i32 => coll::collect::<i32>;
+    plain ["dushmem_int64_collect" "shmem_int64_collect"] (team: i32, dest: *mut i64, source: *const i64, nelems: usize) -> i32 => coll::collect::<i64>;
+    plain ["dushmem_uint8_collect" "shmem_uint8_collect"] (team: i32, dest: *mut u8, source: *const u8, nelems: usize) -> i32 => coll::collect::<u8>;
+    plain ["dushmem_uint16_collect" "shmem_uint16_collect"] (team: i32, dest: *mut u16, source: *const u16, nelems: usize) -> i32 => coll::collect::<u16>;
+    plain ["dushmem_uint32_collect" "shmem_uint32_collect"] (team: i32, dest: *mut u32, source: *const u32, nelems: usize) -> i32 => coll::collect::<u32>;
+    plain ["dushmem_uint64_collect" "shmem_uint64_collect"] (team: i32, dest: *mut u64, source: *const u64, nelems: usize) -> i32 => coll::collect::<u64>;
+    plain ["dushmem_size_collect" "shmem_size_collect"] (team: i32, dest: *mut u64, source: *const u64, nelems: usize) -> i32 => coll::collect::<u64>;
+    plain ["dushmem_ptrdiff_collect" "shmem_ptrdiff_collect"] (team: i32, dest: *mut i64, source: *const i64, nelems: usize) -> i32 => coll::collect::<i64>;
+    plain ["dushmem_longdouble_collect" "shmem_longdouble_collect"] (team: i32, dest: *mut LongDouble, source: *const LongDouble, nelems: usize) -> i32 => coll::collect::<LongDouble>;
     // <T>_fcollect
     plain ["dushmem_float_fcollect" "nvshmem_float_fcollect" "shmem_float_fcollect"] (team: i32, dest: *mut f32, source: *const f32, nelems: usize) -> i32 => coll::fcollect::<f32>;
     plain ["dushmem_double_fcollect" "nvshmem_double_fcollect" "shmem_double_fcollect"] (team: i32, dest: *mut f64, source: *const f64, nelems: usize) -> i32 => coll::fcollect::<f64>;
@@ -89,8 +157,18 @@ export! {
     plain ["dushmem_size_fcollect" "nvshmem_size_fcollect" "shmem_size_fcollect"] (team: i32, dest: *mut u64, source: *const u64, nelems: usize) -> i32 => coll::fcollect::<u64>;
     plain ["dushmem_ptrdiff_fcollect" "nvshmem_ptrdiff_fcollect" "shmem_ptrdiff_fcollect"] (team: i32, dest: *mut i64, source: *const i64, nelems: usize) -> i32 => coll::fcollect::<i64>;
     plain ["dushmem_longdouble_fcollect" "shmem_longdouble_fcollect"] (team: i32, dest: *mut LongDouble, source: *const LongDouble, nelems: usize) -> i32 => coll::fcollect::<LongDouble>;
+    // collectmem
+    plain ["dushmem_collectmem" "shmem_collectmem"] (team: i32, dest: *mut u8, source: *const u8, nelems: usize) -> i32 => coll::collect::<u8>;
     // fcollectmem
     plain ["dushmem_fcollectmem" "nvshmem_fcollectmem" "shmem_fcollectmem"] (team: i32, dest: *mut u8, source: *const u8, nelems: usize) -> i32 => coll::fcollect::<u8>;
+    // collect32
+    plain ["shmem_collect32"] (dest: *mut u8, source: *const u8, nelems: usize, pe_start: i32, logpe_stride: i32, pe_size: i32, psync: *mut c_long) -> () => active_set::collect::<4>;
+    // collect64
+    plain ["shmem_collect64"] (dest: *mut u8, source: *const u8, nelems: usize, pe_start: i32, logpe_stride: i32, pe_size: i32, psync: *mut c_long) -> () => active_set::collect::<8>;
+    // fcollect32
+    plain ["shmem_fcollect32"] (dest: *mut u8, source: *const u8, nelems: usize, pe_start: i32, logpe_stride: i32, pe_size: i32, psync: *mut c_long) -> () => active_set::fcollect::<4>;
+    // fcollect64
+    plain ["shmem_fcollect64"] (dest: *mut u8, source: *const u8, nelems: usize, pe_start: i32, logpe_stride: i32, pe_size: i32, psync: *mut c_long) -> () => active_set::fcollect::<8>;
     // <T>_and_reduce
     plain ["dushmem_uchar_and_reduce" "nvshmem_uchar_and_reduce" "shmem_uchar_and_reduce"] (team: i32, dest: *mut u8, source: *const u8, nreduce: usize) -> i32 => coll::and_reduce::<u8>;
     plain ["dushmem_ushort_and_reduce" "nvshmem_ushort_and_reduce" "shmem_ushort_and_reduce"] (team: i32, dest: *mut u16, source: *const u16, nreduce: usize) -> i32 => coll::and_reduce::<u16>;
@@ -110,6 +188,11 @@ export! {
     plain ["dushmem_int_and_reduce" "nvshmem_int_and_reduce" "shmem_int_and_reduce"] (team: i32, dest: *mut i32, source: *const i32, nreduce: usize) -> i32 => coll::and_reduce::<i32>;
     plain ["dushmem_long_and_reduce" "nvshmem_long_and_reduce" "shmem_long_and_reduce"] (team: i32, dest: *mut i64, source: *const i64, nreduce: usize) -> i32 => coll::and_reduce::<i64>;
     plain ["dushmem_longlong_and_reduce" "nvshmem_longlong_and_reduce" "shmem_longlong_and_reduce"] (team: i32, dest: *mut i64, source: *const i64, nreduce: usize) -> i32 => coll::and_reduce::<i64>;
+    // <T>_and_to_all
+    plain ["shmem_short_and_to_all"] (dest: *mut i16, source: *const i16, nreduce: i32, pe_start: i32, logpe_stride: i32, pe_size: i32, pwrk: *mut i16, psync: *mut c_long) -> () => active_set::and_to_all::<i16>;
+    plain ["shmem_int_and_to_all"] (dest: *mut i32, source: *const i32, nreduce: i32, pe_start: i32, logpe_stride: i32, pe_size: i32, pwrk: *mut i32, psync: *mut c_long) -> () => active_set::and_to_all::<i32>;
+    plain ["shmem_long_and_to_all"] (dest: *mut i64, source: *const i64, nreduce: i32, pe_start: i32, logpe_stride: i32, pe_size: i32, pwrk: *mut i64, psync: *mut c_long) -> () => active_set::and_to_all::<i64>;
+    plain ["shmem_longlong_and_to_all"] (dest: *mut i64, source: *const i64, nreduce: i32, pe_start: i32, logpe_stride: i32, pe_size: i32, pwrk: *mut i64, psync: *mut c_long) -> () => active_set::and_to_all::<i64>;
     // <T>_or_reduce
     plain ["dushmem_uchar_or_reduce" "nvshmem_uchar_or_reduce" "shmem_uchar_or_reduce"] (team: i32, dest: *mut u8, source: *const u8, nreduce: usize) -> i32 => coll::or_reduce::<u8>;
     plain ["dushmem_ushort_or_reduce" "nvshmem_ushort_or_reduce" "shmem_ushort_or_reduce"] (team: i32, dest: *mut u16, source: *const u16, nreduce: usize) -> i32 => coll::or_reduce::<u16>;
@@ -129,6 +212,11 @@ export! {
     plain ["dushmem_int_or_reduce" "nvshmem_int_or_reduce" "shmem_int_or_reduce"] (team: i32, dest: *mut i32, source: *const i32, nreduce: usize) -> i32 => coll::or_reduce::<i32>;
     plain ["dushmem_long_or_reduce" "nvshmem_long_or_reduce" "shmem_long_or_reduce"] (team: i32, dest: *mut i64, source: *const i64, nreduce: usize) -> i32 => coll::or_reduce::<i64>;
     plain ["dushmem_longlong_or_reduce" "nvshmem_longlong_or_reduce" "shmem_longlong_or_reduce"] (team: i32, dest: *mut i64, source: *const i64, nreduce: usize) -> i32 => coll::or_reduce::<i64>;
+    // <T>_or_to_all
+    plain ["shmem_short_or_to_all"] (dest: *mut i16, source: *const i16, nreduce: i32, pe_start: i32, logpe_stride: i32, pe_size: i32, pwrk: *mut i16, psync: *mut c_long) -> () => active_set::or_to_all::<i16>;
+    plain ["shmem_int_or_to_all"] (dest: *mut i32, source: *const i32, nreduce: i32, pe_start: i32, logpe_stride: i32, pe_size: i32, pwrk: *mut i32, psync: *mut c_long) -> () => active_set::or_to_all::<i32>;
+    plain ["shmem_long_or_to_all"] (dest: *mut i64, source: *const i64, nreduce: i32, pe_start: i32, logpe_stride: i32, pe_size: i32, pwrk: *mut i64, psync: *mut c_long) -> () => active_set::or_to_all::<i64>;
+    plain ["shmem_longlong_or_to_all"] (dest: *mut i64, source: *const i64, nreduce: i32, pe_start: i32, logpe_stride: i32, pe_size: i32, pwrk: *mut i64, psync: *mut c_long) -> () => active_set::or_to_all::<i64>;
     // <T>_xor_reduce
     plain ["dushmem_uchar_xor_reduce" "nvshmem_uchar_xor_reduce" "shmem_uchar_xor_reduce"] (team: i32, dest: *mut u8, source: *const u8, nreduce: usize) -> i32 => coll::xor_reduce::<u8>;
     plain ["dushmem_ushort_xor_reduce" "nvshmem_ushort_xor_reduce" "shmem_ushort_xor_reduce"] (team: i32, dest: *mut u16, source: *const u16, nreduce: usize) -> i32 => coll::xor_reduce::<u16>;
@@ -148,6 +236,11 @@ export! {
     plain ["dushmem_int_xor_reduce" "nvshmem_int_xor_reduce" "shmem_int_xor_reduce"] (team: i32, dest: *mut i32, source: *const i32, nreduce: usize) -> i32 => coll::xor_reduce::<i32>;
     plain ["dushmem_long_xor_reduce" "nvshmem_long_xor_reduce" "shmem_long_xor_reduce"] (team: i32, dest: *mut i64, source: *const i64, nreduce: usize) -> i32 => coll::xor_reduce::<i64>;
     plain ["dushmem_longlong_xor_reduce" "nvshmem_longlong_xor_reduce" "shmem_longlong_xor_reduce"] (team: i32, dest: *mut i64, source: *const i64, nreduce: usize) -> i32 => coll::xor_reduce::<i64>;
+    // <T>_xor_to_all
+    plain ["shmem_short_xor_to_all"] (dest: *mut i16, source: *const i16, nreduce: i32, pe_start: i32, logpe_stride: i32, pe_size: i32, pwrk: *mut i16, psync: *mut c_long) -> () => active_set::xor_to_all::<i16>;
+    plain ["shmem_int_xor_to_all"] (dest: *mut i32, source: *const i32, nreduce: i32, pe_start: i32, logpe_stride: i32, pe_size: i32, pwrk: *mut i32, psync: *mut c_long) -> () => active_set::xor_to_all::<i32>;
+    plain ["shmem_long_xor_to_all"] (dest: *mut i64, source: *const i64, nreduce: i32, pe_start: i32, logpe_stride: i32, pe_size: i32, pwrk: *mut i64, psync: *mut c_long) -> () => active_set::xor_to_all::<i64>;
+    plain ["shmem_longlong_xor_to_all"] (dest: *mut i64, source: *const i64, nreduce: i32, pe_start: i32, logpe_stride: i32, pe_size: i32, pwrk: *mut i64, psync: *mut c_long) -> () => active_set::xor_to_all::<i64>;
     // <T>_max_reduce
     plain ["dushmem_float_max_reduce" "nvshmem_float_max_reduce" "shmem_float_max_reduce"] (team: i32, dest: *mut f32, source: *const f32, nreduce: usize) -> i32 => coll::max_reduce::<f32>;
     plain ["dushmem_double_max_reduce" "nvshmem_double_max_reduce" "shmem_double_max_reduce"] (team: i32, dest: *mut f64, source: *const f64, nreduce: usize) -> i32 => coll::max_reduce::<f64>;
@@ -173,6 +266,14 @@ export! {
     plain ["dushmem_size_max_reduce" "nvshmem_size_max_reduce" "shmem_size_max_reduce"] (team: i32, dest: *mut u64, source: *const u64, nreduce: usize) -> i32 => coll::max_reduce::<u64>;
     plain ["dushmem_ptrdiff_max_reduce" "shmem_ptrdiff_max_reduce"] (team: i32, dest: *mut i64, source: *const i64, nreduce: usize) -> i32 => coll::max_reduce::<i64>;
     plain ["dushmem_longdouble_max_reduce" "shmem_longdouble_max_reduce"] (team: i32, dest: *mut LongDouble, source: *const LongDouble, nreduce: usize) -> i32 => coll::max_reduce::<LongDouble>;
+    // <T>_max_to_all
+    plain ["shmem_short_max_to_all"] (dest: *mut i16, source: *const i16, nreduce: i32, pe_start: i32, logpe_stride: i32, pe_size: i32, pwrk: *mut i16, psync: *mut c_long) -> () => active_set::max_to_all::<i16>;
+    plain ["shmem_int_max_to_all"] (dest: *mut i32, source: *const i32, nreduce: i32, pe_start: i32, logpe_stride: i32, pe_size: i32, pwrk: *mut i32, psync: *mut c_long) -> () => active_set::max_to_all::<i32>;
+    plain ["shmem_long_max_to_all"] (dest: *mut i64, source: *const i64, nreduce: i32, pe_start: i32, logpe_stride: i32, pe_size: i32, pwrk: *mut i64, psync: *mut c_long) -> () => active_set::max_to_all::<i64>;
+    plain ["shmem_longlong_max_to_all"] (dest: *mut i64, source: *const i64, nreduce: i32, pe_start: i32, logpe_stride: i32, pe_size: i32, pwrk: *mut i64, psync: *mut c_long) -> () => active_set::max_to_all::<i64>;
+    plain ["shmem_float_max_to_all"] (dest: *mut f32, source: *const f32, nreduce: i32, pe_start: i32, logpe_stride: i32, pe_size: i32, pwrk: *mut f32, psync: *mut c_long) -> () => active_set::max_to_all::<f32>;
+    plain ["shmem_double_max_to_all"] (dest: *mut f64, source: *const f64, nreduce: i32, pe_start: i32, logpe_stride: i32, pe_size: i32, pwrk: *mut f64, psync: *mut c_long) -> () => active_set::max_to_all::<f64>;
+    plain ["shmem_longdouble_max_to_all"] (dest: *mut LongDouble, source: *const LongDouble, nreduce: i32, pe_start: i32, logpe_stride: i32, pe_size: i32, pwrk: *mut LongDouble, psync: *mut c_long) -> () => active_set::max_to_all::<LongDouble>;
     // <T>_min_reduce
     plain ["dushmem_float_min_reduce" "nvshmem_float_min_reduce" "shmem_float_min_reduce"] (team: i32, dest: *mut f32, source: *const f32, nreduce: usize) -> i32 => coll::min_reduce::<f32>;
     plain ["dushmem_double_min_reduce" "nvshmem_double_min_reduce" "shmem_double_min_reduce"] (team: i32, dest: *mut f64, source: *const f64, nreduce: usize) -> i32 => coll::min_reduce::<f64>;
@@ -198,6 +299,14 @@ export! {
     plain ["dushmem_size_min_reduce" "nvshmem_size_min_reduce" "shmem_size_min_reduce"] (team: i32, dest: *mut u64, source: *const u64, nreduce: usize) -> i32 => coll::min_reduce::<u64>;
     plain ["dushmem_ptrdiff_min_reduce" "shmem_ptrdiff_min_reduce"] (team: i32, dest: *mut i64, source: *const i64, nreduce: usize) -> i32 => coll::min_reduce::<i64>;
     plain ["dushmem_longdouble_min_reduce" "shmem_longdouble_min_reduce"] (team: i32, dest: *mut LongDouble, source: *const LongDouble, nreduce: usize) -> i32 => coll::min_reduce::<LongDouble>;
+    // <T>_min_to_all
+    plain ["shmem_short_min_to_all"] (dest: *mut i16, source: *const i16, nreduce: i32, pe_start: i32, logpe_stride: i32, pe_size: i32, pwrk: *mut i16, psync: *mut c_long) -> () => active_set::min_to_all::<i16>;
+    plain ["shmem_int_min_to_all"] (dest: *mut i32, source: *const i32, nreduce: i32, pe_start: i32, logpe_stride: i32, pe_size: i32, pwrk: *mut i32, psync: *mut c_long) -> () => active_set::min_to_all::<i32>;
+    plain ["shmem_long_min_to_all"] (dest: *mut i64, source: *const i64, nreduce: i32, pe_start: i32, logpe_stride: i32, pe_size: i32, pwrk: *mut i64, psync: *mut c_long) -> () => active_set::min_to_all::<i64>;
+    plain ["shmem_longlong_min_to_all"] (dest: *mut i64, source: *const i64, nreduce: i32, pe_start: i32, logpe_stride: i32, pe_size: i32, pwrk: *mut i64, psync: *mut c_long) -> () => active_set::min_to_all::<i64>;
+    plain ["shmem_float_min_to_all"] (dest: *mut f32, source: *const f32, nreduce: i32, pe_start: i32, logpe_stride: i32, pe_size: i32, pwrk: *mut f32, psync: *mut c_long) -> () => active_set::min_to_all::<f32>;
+    plain ["shmem_double_min_to_all"] (dest: *mut f64, source: *const f64, nreduce: i32, pe_start: i32, logpe_stride: i32, pe_size: i32, pwrk: *mut f64, psync: *mut c_long) -> () => active_set::min_to_all::<f64>;
+    plain ["shmem_longdouble_min_to_all"] (dest: *mut LongDouble, source: *const LongDouble, nreduce: i32, pe_start: i32, logpe_stride: i32, pe_size: i32, pwrk: *mut LongDouble, psync: *mut c_long) -> () => active_set::min_to_all::<LongDouble>;
     // <T>_sum_reduce
     plain ["dushmem_float_sum_reduce" "nvshmem_float_sum_reduce" "shmem_float_sum_reduce"] (team: i32, dest: *mut f32, source: *const f32, nreduce: usize) -> i32 => coll::sum_reduce::<f32>;
     plain ["dushmem_double_sum_reduce" "nvshmem_double_sum_reduce" "shmem_double_sum_reduce"] (team: i32, dest: *mut f64, source: *const f64, nreduce: usize) -> i32 => coll::sum_reduce::<f64>;
@@ -225,6 +334,16 @@ export! {
     plain ["dushmem_longdouble_sum_reduce" "shmem_longdouble_sum_reduce"] (team: i32, dest: *mut LongDouble, source: *const LongDouble, nreduce: usize) -> i32 => coll::sum_reduce::<LongDouble>;
     plain ["dushmem_complexd_sum_reduce" "shmem_complexd_sum_reduce"] (team: i32, dest: *mut ComplexD, source: *const ComplexD, nreduce: usize) -> i32 => coll::sum_reduce::<ComplexD>;
     plain ["dushmem_complexf_sum_reduce" "shmem_complexf_sum_reduce"] (team: i32, dest: *mut ComplexF, source: *const ComplexF, nreduce: usize) -> i32 => coll::sum_reduce::<ComplexF>;
+    // <T>_sum_to_all
+    plain ["shmem_short_sum_to_all"] (dest: *mut i16, source: *const i16, nreduce: i32, pe_start: i32, logpe_stride: i32, pe_size: i32, pwrk: *mut i16, psync: *mut c_long) -> () => active_set::sum_to_all::<i16>;
+    plain ["shmem_int_sum_to_all"] (dest: *mut i32, source: *const i32, nreduce: i32, pe_start: i32, logpe_stride: i32, pe_size: i32, pwrk: *mut i32, psync: *mut c_long) -> () => active_set::sum_to_all::<i32>;
+    plain ["shmem_long_sum_to_all"] (dest: *mut i64, source: *const i64, nreduce: i32, pe_start: i32, logpe_stride: i32, pe_size: i32, pwrk: *mut i64, psync: *mut c_long) -> () => active_set::sum_to_all::<i64>;
+    plain ["shmem_longlong_sum_to_all"] (dest: *mut i64, source: *const i64, nreduce: i32, pe_start: i32, logpe_stride: i32, pe_size: i32, pwrk: *mut i64, psync: *mut c_long) -> () => active_set::sum_to_all::<i64>;
+    plain ["shmem_float_sum_to_all"] (dest: *mut f32, source: *const f32, nreduce: i32, pe_start: i32, logpe_stride: i32, pe_size: i32, pwrk: *mut f32, psync: *mut c_long) -> () => active_set::sum_to_all::<f32>;
+    plain ["shmem_double_sum_to_all"] (dest: *mut f64, source: *const f64, nreduce: i32, pe_start: i32, logpe_stride: i32, pe_size: i32, pwrk: *mut f64, psync: *mut c_long) -> () => active_set::sum_to_all::<f64>;
+    plain ["shmem_longdouble_sum_to_all"] (dest: *mut LongDouble, source: *const LongDouble, nreduce: i32, pe_start: i32, logpe_stride: i32, pe_size: i32, pwrk: *mut LongDouble, psync: *mut c_long) -> () => active_set::sum_to_all::<LongDouble>;
+    plain ["shmem_complexd_sum_to_all"] (dest: *mut ComplexD, source: *const ComplexD, nreduce: i32, pe_start: i32, logpe_stride: i32, pe_size: i32, pwrk: *mut ComplexD, psync: *mut c_long) -> () => active_set::sum_to_all::<ComplexD>;
+    plain ["shmem_complexf_sum_to_all"] (dest: *mut ComplexF, source: *const ComplexF, nreduce: i32, pe_start: i32, logpe_stride: i32, pe_size: i32, pwrk: *mut ComplexF, psync: *mut c_long) -> () => active_set::sum_to_all::<ComplexF>;
     // <T>_prod_reduce
     plain ["dushmem_float_prod_reduce" "nvshmem_float_prod_reduce" "shmem_float_prod_reduce"] (team: i32, dest: *mut f32, source: *const f32, nreduce: usize) -> i32 => coll::prod_reduce::<f32>;
     plain ["dushmem_double_prod_reduce" "nvshmem_double_prod_reduce" "shmem_double_prod_reduce"] (team: i32, dest: *mut f64, source: *const f64, nreduce: usize) -> i32 => coll::prod_reduce::<f64>;
@@ -252,6 +371,231 @@ export! {
     plain ["dushmem_longdouble_prod_reduce" "shmem_longdouble_prod_reduce"] (team: i32, dest: *mut LongDouble, source: *const LongDouble, nreduce: usize) -> i32 => coll::prod_reduce::<LongDouble>;
     plain ["dushmem_complexd_prod_reduce" "shmem_complexd_prod_reduce"] (team: i32, dest: *mut ComplexD, source: *const ComplexD, nreduce: usize) -> i32 => coll::prod_reduce::<ComplexD>;
     plain ["dushmem_complexf_prod_reduce" "shmem_complexf_prod_reduce"] (team: i32, dest: *mut ComplexF, source: *const ComplexF, nreduce: usize) -> i32 => coll::prod_reduce::<ComplexF>;
+    // <T>_prod_to_all
+    plain ["shmem_short_prod_to_all"] (dest: *mut i16, source: *const i16, nreduce: i32, pe_start: i32, logpe_stride: i32, pe_size: i32, pwrk: *mut i16, psync: *mut c_long) -> () => active_set::prod_to_all::<i16>;
+    plain ["shmem_int_prod_to_all"] (dest: *mut i32, source: *const i32, nreduce: i32, pe_start: i32, logpe_stride: i32, pe_size: i32, pwrk: *mut i32, psync: *mut c_long) -> () => active_set::prod_to_all::<i32>;
+    plain ["shmem_long_prod_to_all"] (dest: *mut i64, source: *const i64, nreduce: i32, pe_start: i32, logpe_stride: i32, pe_size: i32, pwrk: *mut i64, psync: *mut c_long) -> () => active_set::prod_to_all::<i64>;
+    plain ["shmem_longlong_prod_to_all"] (dest: *mut i64, source: *const i64, nreduce: i32, pe_start: i32, logpe_stride: i32, pe_size: i32, pwrk: *mut i64, psync: *mut c_long) -> () => active_set::prod_to_all::<i64>;
+    plain ["shmem_float_prod_to_all"] (dest: *mut f32, source: *const f32, nreduce: i32, pe_start: i32, logpe_stride: i32, pe_size: i32, pwrk: *mut f32, psync: *mut c_long) -> () => active_set::prod_to_all::<f32>;
+    plain ["shmem_double_prod_to_all"] (dest: *mut f64, source: *const f64, nreduce: i32, pe_start: i32, logpe_stride: i32, pe_size: i32, pwrk: *mut f64, psync: *mut c_long) -> () => active_set::prod_to_all::<f64>;
+    plain ["shmem_longdouble_prod_to_all"] (dest: *mut LongDouble, source: *const LongDouble, nreduce: i32, pe_start: i32, logpe_stride: i32, pe_size: i32, pwrk: *mut LongDouble, psync: *mut c_long) -> () => active_set::prod_to_all::<LongDouble>;
+    plain ["shmem_complexd_prod_to_all"] (dest: *mut ComplexD, source: *const ComplexD, nreduce: i32, pe_start: i32, logpe_stride: i32, pe_size: i32, pwrk: *mut ComplexD, psync: *mut c_long) -> () => active_set::prod_to_all::<ComplexD>;
+    plain ["shmem_complexf_prod_to_all"] (dest: *mut ComplexF, source: *const ComplexF, nreduce: i32, pe_start: i32, logpe_stride: i32, pe_size: i32, pwrk: *mut ComplexF, psync: *mut c_long) -> () => active_set::prod_to_all::<ComplexF>;
+    // <T>_sum_inscan
+    plain ["dushmem_float_sum_inscan" "shmem_float_sum_inscan"] (team: i32, dest: *mut f32, source: *const f32, nelems: usize) -> i32 => coll::sum_inscan::<f32>;
+    plain ["dushmem_double_sum_inscan" "shmem_double_sum_inscan"] (team: i32, dest: *mut f64, source: *const f64, nelems: usize) -> i32 => coll::sum_inscan::<f64>;
+    plain ["dushmem_char_sum_inscan" "shmem_char_sum_inscan"] (team: i32, dest: *mut i8, source: *const i8, nelems: usize) -> i32 => coll::sum_inscan::<i8>;
+    plain ["dushmem_schar_sum_inscan" "shmem_schar_sum_inscan"] (team: i32, dest: *mut i8, source: *const i8, nelems: usize) -> i32 => coll::sum_inscan::<i8>;
+    plain ["dushmem_short_sum_inscan" "shmem_short_sum_inscan"] (team: i32, dest: *mut i16, source: *const i16, nelems: usize) -> i32 => coll::sum_inscan::<i16>;
+    plain ["dushmem_int_sum_inscan" "shmem_int_sum_inscan"] (team: i32, dest: *mut i32, source: *const i32, nelems: usize) -> i32 => coll::sum_inscan::<i32>;
+    plain ["dushmem_long_sum_inscan" "shmem_long_sum_inscan"] (team: i32, dest: *mut i64, source: *const i64, nelems: usize) -> i32 => coll::sum_inscan::<i64>;
+    plain ["dushmem_longlong_sum_inscan" "shmem_longlong_sum_inscan"] (team: i32, dest: *mut i64, source: *const i64, nelems: usize) -> i32 => coll::sum_inscan::<i64>;
+    plain ["dushmem_uchar_sum_inscan" "shmem_uchar_sum_inscan"] (team: i32, dest: *mut u8, source: *const u8, nelems: usize) -> i32 => coll::sum_inscan::<u8>;
+    plain ["dushmem_ushort_sum_inscan" "shmem_ushort_sum_inscan"] (team: i32, dest: *mut u16, source: *const u16, nelems: usize) -> i32 => coll::sum_inscan::<u16>;
+    plain ["dushmem_uint_sum_inscan" "shmem_uint_sum_inscan"] (team: i32, dest: *mut u32, source: *const u32, nelems: usize) -> i32 => coll::sum_inscan::<u32>;
+    plain ["dushmem_ulong_sum_inscan" "shmem_ulong_sum_inscan"] (team: i32, dest: *mut u64, source: *const u64, nelems: usize) -> i32 => coll::sum_inscan::<u64>;
+    plain ["dushmem_ulonglong_sum_inscan" "shmem_ulonglong_sum_inscan"] (team: i32, dest: *mut u64, source: *const u64, nelems: usize) -> i32 => coll::sum_inscan::<u64>;
+    plain ["dushmem_int8_sum_inscan" "shmem_int8_sum_inscan"] (team: i32, dest: *mut i8, source: *const i8, nelems: usize) -> i32 => coll::sum_inscan::<i8>;
+    plain ["dushmem_int16_sum_inscan" "shmem_int16_sum_inscan"] (team: i32, dest: *mut i16, source: *const i16, nelems: usize) -> i32 => coll::sum_inscan::<i16>;
+    plain ["dushmem_int32_sum_inscan" "shmem_int32_sum_inscan"] (team: i32, dest: *mut i32, source: *const i32, nelems: usize) -> i32 => coll::sum_inscan::<i32>;
+    plain ["dushmem_int64_sum_inscan" "shmem_int64_sum_inscan"] (team: i32, dest: *mut i64, source: *const i64, nelems: usize) -> i32 => coll::sum_inscan::<i64>;
+    plain ["dushmem_uint8_sum_inscan" "shmem_uint8_sum_inscan"] (team: i32, dest: *mut u8, source: *const u8, nelems: usize) -> i32 => coll::sum_inscan::<u8>;
+    plain ["dushmem_uint16_sum_inscan" "shmem_uint16_sum_inscan"] (team: i32, dest: *mut u16, source: *const u16, nelems: usize) -> i32 => coll::sum_inscan::<u16>;
+    plain ["dushmem_uint32_sum_inscan" "shmem_uint32_sum_inscan"] (team: i32, dest: *mut u32, source: *const u32, nelems: usize) -> i32 => coll::sum_inscan::<u32>;
+    plain ["dushmem_uint64_sum_inscan" "shmem_uint64_sum_inscan"] (team: i32, dest: *mut u64, source: *const u64, nelems: usize) -> i32 => coll::sum_inscan::<u64>;
+    plain ["dushmem_size_sum_inscan" "shmem_size_sum_inscan"] (team: i32, dest: *mut u64, source: *const u64, nelems: usize) -> i32 => coll::sum_inscan::<u64>;
+    plain ["dushmem_ptrdiff_sum_inscan" "shmem_ptrdiff_sum_inscan"] (team: i32, dest: *mut i64, source: *const i64, nelems: usize) -> i32 => coll::sum_inscan::<i64>;
+    plain ["dushmem_longdouble_sum_inscan" "shmem_longdouble_sum_inscan"] (team: i32, dest: *mut LongDouble, source: *const LongDouble, nelems: usize) -> i32 => coll::sum_inscan::<LongDouble>;
+    plain ["dushmem_complexd_sum_inscan" "shmem_complexd_sum_inscan"] (team: i32, dest: *mut ComplexD, source: *const ComplexD, nelems: usize) -> i32 => coll::sum_inscan::<ComplexD>;
+    plain ["dushmem_complexf_sum_inscan" "shmem_complexf_sum_inscan"] (team: i32, dest: *mut ComplexF, source: *const ComplexF, nelems: usize) -> i32 => coll::sum_inscan::<ComplexF>;
+    // <T>_sum_exscan
+    plain ["dushmem_float_sum_exscan" "shmem_float_sum_exscan"] (team: i32, dest: *mut f32, source: *const f32, nelems: usize) -> i32 => coll::sum_exscan::<f32>;
+    plain ["dushmem_double_sum_exscan" "shmem_double_sum_exscan"] (team: i32, dest: *mut f64, source: *const f64, nelems: usize) -> i32 => coll::sum_exscan::<f64>;
+    plain ["dushmem_char_sum_exscan" "shmem_char_sum_exscan"] (team: i32, dest: *mut i8, source: *const i8, nelems: usize) -> i32 => coll::sum_exscan::<i8>;
+    plain ["dushmem_schar_sum_exscan" "shmem_schar_sum_exscan"] (team: i32, dest: *mut i8, source: *const i8, nelems: usize) -> i32 => coll::sum_exscan::<i8>;
+    plain ["dushmem_short_sum_exscan" "shmem_short_sum_exscan"] (team: i32, dest: *mut i16, source: *const i16, nelems: usize) -> i32 => coll::sum_exscan::<i16>;
+    plain ["dushmem_int_sum_exscan" "shmem_int_sum_exscan"] (team: i32, dest: *mut i32, source: *const i32, nelems: usize) -> i32 => coll::sum_exscan::<i32>;
+    plain ["dushmem_long_sum_exscan" "shmem_long_sum_exscan"] (team: i32, dest: *mut i64, source: *const i64, nelems: usize) -> i32 => coll::sum_exscan::<i64>;
+    plain ["dushmem_longlong_sum_exscan" "shmem_longlong_sum_exscan"] (team: i32, dest: *mut i64, source: *const i64, nelems: usize) -> i32 => coll::sum_exscan::<i64>;
+    plain ["dushmem_uchar_sum_exscan" "shmem_uchar_sum_exscan"] (team: i32, dest: *mut u8, source: *const u8, nelems: usize) -> i32 => coll::sum_exscan::<u8>;
+    plain ["dushmem_ushort_sum_exscan" "shmem_ushort_sum_exscan"] (team: i32, dest: *mut u16, source: *const u16, nelems: usize) -> i32 => coll::sum_exscan::<u16>;
+    plain ["dushmem_uint_sum_exscan" "shmem_uint_sum_exscan"] (team: i32, dest: *mut u32, source: *const u32, nelems: usize) -> i32 => coll::sum_exscan::<u32>;
+    plain ["dushmem_ulong_sum_exscan" "shmem_ulong_sum_exscan"] (team: i32, dest: *mut u64, source: *const u64, nelems: usize) -> i32 => coll::sum_exscan::<u64>;
+    plain ["dushmem_ulonglong_sum_exscan" "shmem_ulonglong_sum_exscan"] (team: i32, dest: *mut u64, source: *const u64, nelems: usize) -> i32 => coll::sum_exscan::<u64>;
+    plain ["dushmem_int8_sum_exscan" "shmem_int8_sum_exscan"] (team: i32, dest: *mut i8, source: *const i8, nelems: usize) -> i32 => coll::sum_exscan::<i8>;
+    plain ["dushmem_int16_sum_exscan" "shmem_int16_sum_exscan"] (team: i32, dest: *mut i16, source: *const i16, nelems: usize) -> i32 => coll::sum_exscan::<i16>;
+    plain ["dushmem_int32_sum_exscan" "shmem_int32_sum_exscan"] (team: i32, dest: *mut i32, source: *const i32, nelems: usize) -> i32 => coll::sum_exscan::<i32>;
+    plain ["dushmem_int64_sum_exscan" "shmem_int64_sum_exscan"] (team: i32, dest: *mut i64, source: *const i64, nelems: usize) -> i32 => coll::sum_exscan::<i64>;
+    plain ["dushmem_uint8_sum_exscan" "shmem_uint8_sum_exscan"] (team: i32, dest: *mut u8, source: *const u8, nelems: usize) -> i32 => coll::sum_exscan::<u8>;
+    plain ["dushmem_uint16_sum_exscan" "shmem_uint16_sum_exscan"] (team: i32, dest: *mut u16, source: *const u16, nelems: usize) -> i32 => coll::sum_exscan::<u16>;
+    plain ["dushmem_uint32_sum_exscan" "shmem_uint32_sum_exscan"] (team: i32, dest: *mut u32, source: *const u32, nelems: usize) -> i32 => coll::sum_exscan::<u32>;
+    plain ["dushmem_uint64_sum_exscan" "shmem_uint64_sum_exscan"] (team: i32, dest: *mut u64, source: *const u64, nelems: usize) -> i32 => coll::sum_exscan::<u64>;
+    plain ["dushmem_size_sum_exscan" "shmem_size_sum_exscan"] (team: i32, dest: *mut u64, source: *const u64, nelems: usize) -> i32 => coll::sum_exscan::<u64>;
+    plain ["dushmem_ptrdiff_sum_exscan" "shmem_ptrdiff_sum_exscan"] (team: i32, dest: *mut i64, source: *const i64, nelems: usize) -> i32 => coll::sum_exscan::<i64>;
+    plain ["dushmem_longdouble_sum_exscan" "shmem_longdouble_sum_exscan"] (team: i32, dest: *mut LongDouble, source: *const LongDouble, nelems: usize) -> i32 => coll::sum_exscan::<LongDouble>;
+    plain ["dushmem_complexd_sum_exscan" "shmem_complexd_sum_exscan"] (team: i32, dest: *mut ComplexD, source: *const ComplexD, nelems: usize) -> i32 => coll::sum_exscan::<ComplexD>;
+    plain ["dushmem_complexf_sum_exscan" "shmem_complexf_sum_exscan"] (team: i32, dest: *mut ComplexF, source: *const ComplexF, nelems: usize) -> i32 => coll::sum_exscan::<ComplexF>;
     // barrier
     plain ["dushmem_barrier" "nvshmem_barrier"] (team: i32) -> i32 => coll::barrier;
+    // <T>_and_reducescatter
+    plain ["dushmem_uchar_and_reducescatter" "nvshmem_uchar_and_reducescatter"] (team: i32, dest: *mut u8, source: *const u8, nreduce: usize) -> i32 => coll::and_reducescatter::<u8>;
+    plain ["dushmem_ushort_and_reducescatter" "nvshmem_ushort_and_reducescatter"] (team: i32, dest: *mut u16, source: *const u16, nreduce: usize) -> i32 => coll::and_reducescatter::<u16>;
+    plain ["dushmem_uint_and_reducescatter" "nvshmem_uint_and_reducescatter"] (team: i32, dest: *mut u32, source: *const u32, nreduce: usize) -> i32 => coll::and_reducescatter::<u32>;
+    plain ["dushmem_ulong_and_reducescatter" "nvshmem_ulong_and_reducescatter"] (team: i32, dest: *mut u64, source: *const u64, nreduce: usize) -> i32 => coll::and_reducescatter::<u64>;
+    plain ["dushmem_ulonglong_and_reducescatter" "nvshmem_ulonglong_and_reducescatter"] (team: i32, dest: *mut u64, source: *const u64, nreduce: usize) -> i32 => coll::and_reducescatter::<u64>;
+    plain ["dushmem_int8_and_reducescatter" "nvshmem_int8_and_reducescatter"] (team: i32, dest: *mut i8, source: *const i8, nreduce: usize) -> i32 => coll::and_reducescatter::<i8>;
+    plain ["dushmem_int16_and_reducescatter" "nvshmem_int16_and_reducescatter"] (team: i32, dest: *mut i16, source: *const i16, nreduce: usize) -> i32 => coll::and_reducescatter::<i16>;
+    plain ["dushmem_int32_and_reducescatter" "nvshmem_int32_and_reducescatter"] (team: i32, dest: *mut i32, source: *const i32, nreduce: usize) -> i32 => coll::and_reducescatter::<i32>;
+    plain ["dushmem_int64_and_reducescatter" "nvshmem_int64_and_reducescatter"] (team: i32, dest: *mut i64, source: *const i64, nreduce: usize) -> i32 => coll::and_reducescatter::<i64>;
+    plain ["dushmem_uint8_and_reducescatter" "nvshmem_uint8_and_reducescatter"] (team: i32, dest: *mut u8, source: *const u8, nreduce: usize) -> i32 => coll::and_reducescatter::<u8>;
+    plain ["dushmem_uint16_and_reducescatter" "nvshmem_uint16_and_reducescatter"] (team: i32, dest: *mut u16, source: *const u16, nreduce: usize) -> i32 => coll::and_reducescatter::<u16>;
+    plain ["dushmem_uint32_and_reducescatter" "nvshmem_uint32_and_reducescatter"] (team: i32, dest: *mut u32, source: *const u32, nreduce: usize) -> i32 => coll::and_reducescatter::<u32>;
+    plain ["dushmem_uint64_and_reducescatter" "nvshmem_uint64_and_reducescatter"] (team: i32, dest: *mut u64, source: *const u64, nreduce: usize) -> i32 => coll::and_reducescatter::<u64>;
+    plain ["dushmem_size_and_reducescatter" "nvshmem_size_and_reducescatter"] (team: i32, dest: *mut u64, source: *const u64, nreduce: usize) -> i32 => coll::and_reducescatter::<u64>;
+    plain ["dushmem_short_and_reducescatter" "nvshmem_short_and_reducescatter"] (team: i32, dest: *mut i16, source: *const i16, nreduce: usize) -> i32 => coll::and_reducescatter::<i16>;
+    plain ["dushmem_int_and_reducescatter" "nvshmem_int_and_reducescatter"] (team: i32, dest: *mut i32, source: *const i32, nreduce: usize) -> i32 => coll::and_reducescatter::<i32>;
+    plain ["dushmem_long_and_reducescatter" "nvshmem_long_and_reducescatter"] (team: i32, dest: *mut i64, source: *const i64, nreduce: usize) -> i32 => coll::and_reducescatter::<i64>;
+    plain ["dushmem_longlong_and_reducescatter" "nvshmem_longlong_and_reducescatter"] (team: i32, dest: *mut i64, source: *const i64, nreduce: usize) -> i32 => coll::and_reducescatter::<i64>;
+    // <T>_or_reducescatter
+    plain ["dushmem_uchar_or_reducescatter" "nvshmem_uchar_or_reducescatter"] (team: i32, dest: *mut u8, source: *const u8, nreduce: usize) -> i32 => coll::or_reducescatter::<u8>;
+    plain ["dushmem_ushort_or_reducescatter" "nvshmem_ushort_or_reducescatter"] (team: i32, dest: *mut u16, source: *const u16, nreduce: usize) -> i32 => coll::or_reducescatter::<u16>;
+    plain ["dushmem_uint_or_reducescatter" "nvshmem_uint_or_reducescatter"] (team: i32, dest: *mut u32, source: *const u32, nreduce: usize) -> i32 => coll::or_reducescatter::<u32>;
+    plain ["dushmem_ulong_or_reducescatter" "nvshmem_ulong_or_reducescatter"] (team: i32, dest: *mut u64, source: *const u64, nreduce: usize) -> i32 => coll::or_reducescatter::<u64>;
+    plain ["dushmem_ulonglong_or_reducescatter" "nvshmem_ulonglong_or_reducescatter"] (team: i32, dest: *mut u64, source: *const u64, nreduce: usize) -> i32 => coll::or_reducescatter::<u64>;
+    plain ["dushmem_int8_or_reducescatter" "nvshmem_int8_or_reducescatter"] (team: i32, dest: *mut i8, source: *const i8, nreduce: usize) -> i32 => coll::or_reducescatter::<i8>;
+    plain ["dushmem_int16_or_reducescatter" "nvshmem_int16_or_reducescatter"] (team: i32, dest: *mut i16, source: *const i16, nreduce: usize) -> i32 => coll::or_reducescatter::<i16>;
+    plain ["dushmem_int32_or_reducescatter" "nvshmem_int32_or_reducescatter"] (team: i32, dest: *mut i32, source: *const i32, nreduce: usize) -> i32 => coll::or_reducescatter::<i32>;
+    plain ["dushmem_int64_or_reducescatter" "nvshmem_int64_or_reducescatter"] (team: i32, dest: *mut i64, source: *const i64, nreduce: usize) -> i32 => coll::or_reducescatter::<i64>;
+    plain ["dushmem_uint8_or_reducescatter" "nvshmem_uint8_or_reducescatter"] (team: i32, dest: *mut u8, source: *const u8, nreduce: usize) -> i32 => coll::or_reducescatter::<u8>;
+    plain ["dushmem_uint16_or_reducescatter" "nvshmem_uint16_or_reducescatter"] (team: i32, dest: *mut u16, source: *const u16, nreduce: usize) -> i32 => coll::or_reducescatter::<u16>;
+    plain ["dushmem_uint32_or_reducescatter" "nvshmem_uint32_or_reducescatter"] (team: i32, dest: *mut u32, source: *const u32, nreduce: usize) -> i32 => coll::or_reducescatter::<u32>;
+    plain ["dushmem_uint64_or_reducescatter" "nvshmem_uint64_or_reducescatter"] (team: i32, dest: *mut u64, source: *const u64, nreduce: usize) -> i32 => coll::or_reducescatter::<u64>;
+    plain ["dushmem_size_or_reducescatter" "nvshmem_size_or_reducescatter"] (team: i32, dest: *mut u64, source: *const u64, nreduce: usize) -> i32 => coll::or_reducescatter::<u64>;
+    plain ["dushmem_short_or_reducescatter" "nvshmem_short_or_reducescatter"] (team: i32, dest: *mut i16, source: *const i16, nreduce: usize) -> i32 => coll::or_reducescatter::<i16>;
+    plain ["dushmem_int_or_reducescatter" "nvshmem_int_or_reducescatter"] (team: i32, dest: *mut i32, source: *const i32, nreduce: usize) -> i32 => coll::or_reducescatter::<i32>;
+    plain ["dushmem_long_or_reducescatter" "nvshmem_long_or_reducescatter"] (team: i32, dest: *mut i64, source: *const i64, nreduce: usize) -> i32 => coll::or_reducescatter::<i64>;
+    plain ["dushmem_longlong_or_reducescatter" "nvshmem_longlong_or_reducescatter"] (team: i32, dest: *mut i64, source: *const i64, nreduce: usize) -> i32 => coll::or_reducescatter::<i64>;
+    // <T>_xor_reducescatter
+    plain ["dushmem_uchar_xor_reducescatter" "nvshmem_uchar_xor_reducescatter"] (team: i32, dest: *mut u8, source: *const u8, nreduce: usize) -> i32 => coll::xor_reducescatter::<u8>;
+    plain ["dushmem_ushort_xor_reducescatter" "nvshmem_ushort_xor_reducescatter"] (team: i32, dest: *mut u16, source: *const u16, nreduce: usize) -> i32 => coll::xor_reducescatter::<u16>;
+    plain ["dushmem_uint_xor_reducescatter" "nvshmem_uint_xor_reducescatter"] (team: i32, dest: *mut u32, source: *const u32, nreduce: usize) -> i32 => coll::xor_reducescatter::<u32>;
+    plain ["dushmem_ulong_xor_reducescatter" "nvshmem_ulong_xor_reducescatter"] (team: i32, dest: *mut u64, source: *const u64, nreduce: usize) -> i32 => coll::xor_reducescatter::<u64>;
+    plain ["dushmem_ulonglong_xor_reducescatter" "nvshmem_ulonglong_xor_reducescatter"] (team: i32, dest: *mut u64, source: *const u64, nreduce: usize) -> i32 => coll::xor_reducescatter::<u64>;
+    plain ["dushmem_int8_xor_reducescatter" "nvshmem_int8_xor_reducescatter"] (team: i32, dest: *mut i8, source: *const i8, nreduce: usize) -> i32 => coll::xor_reducescatter::<i8>;
+    plain ["dushmem_int16_xor_reducescatter" "nvshmem_int16_xor_reducescatter"] (team: i32, dest: *mut i16, source: *const i16, nreduce: usize) -> i32 => coll::xor_reducescatter::<i16>;
+    plain ["dushmem_int32_xor_reducescatter" "nvshmem_int32_xor_reducescatter"] (team: i32, dest: *mut i32, source: *const i32, nreduce: usize) -> i32 => coll::xor_reducescatter::<i32>;
+    plain ["dushmem_int64_xor_reducescatter" "nvshmem_int64_xor_reducescatter"] (team: i32, dest: *mut i64, source: *const i64, nreduce: usize) -> i32 => coll::xor_reducescatter::<i64>;
+    plain ["dushmem_uint8_xor_reducescatter" "nvshmem_uint8_xor_reducescatter"] (team: i32, dest: *mut u8, source: *const u8, nreduce: usize) -> i32 => coll::xor_reducescatter::<u8>;
+    plain ["dushmem_uint16_xor_reducescatter" "nvshmem_uint16_xor_reducescatter"] (team: i32, dest: *mut u16, source: *const u16, nreduce: usize) -> i32 => coll::xor_reducescatter::<u16>;
+    plain ["dushmem_uint32_xor_reducescatter" "nvshmem_uint32_xor_reducescatter"] (team: i32, dest: *mut u32, source: *const u32, nreduce: usize) -> i32 => coll::xor_reducescatter::<u32>;
+    plain ["dushmem_uint64_xor_reducescatter" "nvshmem_uint64_xor_reducescatter"] (team: i32, dest: *mut u64, source: *const u64, nreduce: usize) -> i32 => coll::xor_reducescatter::<u64>;
+    plain ["dushmem_size_xor_reducescatter" "nvshmem_size_xor_reducescatter"] (team: i32, dest: *mut u64, source: *const u64, nreduce: usize) -> i32 => coll::xor_reducescatter::<u64>;
+    plain ["dushmem_short_xor_reducescatter" "nvshmem_short_xor_reducescatter"] (team: i32, dest: *mut i16, source: *const i16, nreduce: usize) -> i32 => coll::xor_reducescatter::<i16>;
+    plain ["dushmem_int_xor_reducescatter" "nvshmem_int_xor_reducescatter"] (team: i32, dest: *mut i32, source: *const i32, nreduce: usize) -> i32 => coll::xor_reducescatter::<i32>;
+    plain ["dushmem_long_xor_reducescatter" "nvshmem_long_xor_reducescatter"] (team: i32, dest: *mut i64, source: *const i64, nreduce: usize) -> i32 => coll::xor_reducescatter::<i64>;
+    plain ["dushmem_longlong_xor_reducescatter" "nvshmem_longlong_xor_reducescatter"] (team: i32, dest: *mut i64, source: *const i64, nreduce: usize) -> i32 => coll::xor_reducescatter::<i64>;
+    // <T>_max_reducescatter
+    plain ["dushmem_float_max_reducescatter" "nvshmem_float_max_reducescatter"] (team: i32, dest: *mut f32, source: *const f32, nreduce: usize) -> i32 => coll::max_reducescatter::<f32>;
+    plain ["dushmem_double_max_reducescatter" "nvshmem_double_max_reducescatter"] (team: i32, dest: *mut f64, source: *const f64, nreduce: usize) -> i32 => coll::max_reducescatter::<f64>;
+    plain ["dushmem_char_max_reducescatter" "nvshmem_char_max_reducescatter"] (team: i32, dest: *mut i8, source: *const i8, nreduce: usize) -> i32 => coll::max_reducescatter::<i8>;
+    plain ["dushmem_schar_max_reducescatter" "nvshmem_schar_max_reducescatter"] (team: i32, dest: *mut i8, source: *const i8, nreduce: usize) -> i32 => coll::max_reducescatter::<i8>;
+    plain ["dushmem_short_max_reducescatter" "nvshmem_short_max_reducescatter"] (team: i32, dest: *mut i16, source: *const i16, nreduce: usize) -> i32 => coll::max_reducescatter::<i16>;
+    plain ["dushmem_int_max_reducescatter" "nvshmem_int_max_reducescatter"] (team: i32, dest: *mut i32, source: *const i32, nreduce: usize) -> i32 => coll::max_reducescatter::<i32>;
+    plain ["dushmem_long_max_reducescatter" "nvshmem_long_max_reducescatter"] (team: i32, dest: *mut i64, source: *const i64, nreduce: usize) -> i32 => coll::max_reducescatter::<i64>;
+    plain ["dushmem_longlong_max_reducescatter" "nvshmem_longlong_max_reducescatter"] (team: i32, dest: *mut i64, source: *const i64, nreduce: usize) -> i32 => coll::max_reducescatter::<i64>;
+    plain ["dushmem_uchar_max_reducescatter" "nvshmem_uchar_max_reducescatter"] (team: i32, dest: *mut u8, source: *const u8, nreduce: usize) -> i32 => coll::max_reducescatter::<u8>;
+    plain ["dushmem_ushort_max_reducescatter" "nvshmem_ushort_max_reducescatter"] (team: i32, dest: *mut u16, source: *const u16, nreduce: usize) -> i32 => coll::max_reducescatter::<u16>;
+    plain ["dushmem_uint_max_reducescatter" "nvshmem_uint_max_reducescatter"] (team: i32, dest: *mut u32, source: *const u32, nreduce: usize) -> i32 => coll::max_reducescatter::<u32>;
+    plain ["dushmem_ulong_max_reducescatter" "nvshmem_ulong_max_reducescatter"] (team: i32, dest: *mut u64, source: *const u64, nreduce: usize) -> i32 => coll::max_reducescatter::<u64>;
+    plain ["dushmem_ulonglong_max_reducescatter" "nvshmem_ulonglong_max_reducescatter"] (team: i32, dest: *mut u64, source: *const u64, nreduce: usize) -> i32 => coll::max_reducescatter::<u64>;
+    plain ["dushmem_int8_max_reducescatter" "nvshmem_int8_max_reducescatter"] (team: i32, dest: *mut i8, source: *const i8, nreduce: usize) -> i32 => coll::max_reducescatter::<i8>;
+    plain ["dushmem_int16_max_reducescatter" "nvshmem_int16_max_reducescatter"] (team: i32, dest: *mut i16, source: *const i16, nreduce: usize) -> i32 => coll::max_reducescatter::<i16>;
+    plain ["dushmem_int32_max_reducescatter" "nvshmem_int32_max_reducescatter"] (team: i32, dest: *mut i32, source: *const i32, nreduce: usize) -> i32 => coll::max_reducescatter::<i32>;
+    plain ["dushmem_int64_max_reducescatter" "nvshmem_int64_max_reducescatter"] (team: i32, dest: *mut i64, source: *const i64, nreduce: usize) -> i32 => coll::max_reducescatter::<i64>;
+    plain ["dushmem_uint8_max_reducescatter" "nvshmem_uint8_max_reducescatter"] (team: i32, dest: *mut u8, source: *const u8, nreduce: usize) -> i32 => coll::max_reducescatter::<u8>;
+    plain ["dushmem_uint16_max_reducescatter" "nvshmem_uint16_max_reducescatter"] (team: i32, dest: *mut u16, source: *const u16, nreduce: usize) -> i32 => coll::max_reducescatter::<u16>;
+    plain ["dushmem_uint32_max_reducescatter" "nvshmem_uint32_max_reducescatter"] (team: i32, dest: *mut u32, source: *const u32, nreduce: usize) -> i32 => coll::max_reducescatter::<u32>;
+    plain ["dushmem_uint64_max_reducescatter" "nvshmem_uint64_max_reducescatter"] (team: i32, dest: *mut u64, source: *const u64, nreduce: usize) -> i32 => coll::max_reducescatter::<u64>;
+    plain ["dushmem_size_max_reducescatter" "nvshmem_size_max_reducescatter"] (team: i32, dest: *mut u64, source: *const u64, nreduce: usize) -> i32 => coll::max_reducescatter::<u64>;
+    plain ["dushmem_ptrdiff_max_reducescatter"] (team: i32, dest: *mut i64, source: *const i64, nreduce: usize) -> i32 => coll::max_reducescatter::<i64>;
+    plain ["dushmem_longdouble_max_reducescatter"] (team: i32, dest: *mut LongDouble, source: *const LongDouble, nreduce: usize) -> i32 => coll::max_reducescatter::<LongDouble>;
+    // <T>_min_reducescatter
+    plain ["dushmem_float_min_reducescatter" "nvshmem_float_min_reducescatter"] (team: i32, dest: *mut f32, source: *const f32, nreduce: usize) -> i32 => coll::min_reducescatter::<f32>;
+    plain ["dushmem_double_min_reducescatter" "nvshmem_double_min_reducescatter"] (team: i32, dest: *mut f64, source: *const f64, nreduce: usize) -> i32 => coll::min_reducescatter::<f64>;
+    plain ["dushmem_char_min_reducescatter" "nvshmem_char_min_reducescatter"] (team: i32, dest: *mut i8, source: *const i8, nreduce: usize) -> i32 => coll::min_reducescatter::<i8>;
+    plain ["dushmem_schar_min_reducescatter" "nvshmem_schar_min_reducescatter"] (team: i32, dest: *mut i8, source: *const i8, nreduce: usize) -> i32 => coll::min_reducescatter::<i8>;
+    plain ["dushmem_short_min_reducescatter" "nvshmem_short_min_reducescatter"] (team: i32, dest: *mut i16, source: *const i16, nreduce: usize) -> i32 => coll::min_reducescatter::<i16>;
+    plain ["dushmem_int_min_reducescatter" "nvshmem_int_min_reducescatter"] (team: i32, dest: *mut i32, source: *const i32, nreduce: usize) -> i32 => coll::min_reducescatter::<i32>;
+    plain ["dushmem_long_min_reducescatter" "nvshmem_long_min_reducescatter"] (team: i32, dest: *mut i64, source: *const i64, nreduce: usize) -> i32 => coll::min_reducescatter::<i64>;
+    plain ["dushmem_longlong_min_reducescatter" "nvshmem_longlong_min_reducescatter"] (team: i32, dest: *mut i64, source: *const i64, nreduce: usize) -> i32 => coll::min_reducescatter::<i64>;
+    plain ["dushmem_uchar_min_reducescatter" "nvshmem_uchar_min_reducescatter"] (team: i32, dest: *mut u8, source: *const u8, nreduce: usize) -> i32 => coll::min_reducescatter::<u8>;
+    plain ["dushmem_ushort_min_reducescatter" "nvshmem_ushort_min_reducescatter"] (team: i32, dest: *mut u16, source: *const u16, nreduce: usize) -> i32 => coll::min_reducescatter::<u16>;
+    plain ["dushmem_uint_min_reducescatter" "nvshmem_uint_min_reducescatter"] (team: i32, dest: *mut u32, source: *const u32, nreduce: usize) -> i32 => coll::min_reducescatter::<u32>;
+    plain ["dushmem_ulong_min_reducescatter" "nvshmem_ulong_min_reducescatter"] (team: i32, dest: *mut u64, source: *const u64, nreduce: usize) -> i32 => coll::min_reducescatter::<u64>;
+    plain ["dushmem_ulonglong_min_reducescatter" "nvshmem_ulonglong_min_reducescatter"] (team: i32, dest: *mut u64, source: *const u64, nreduce: usize) -> i32 => coll::min_reducescatter::<u64>;
+    plain ["dushmem_int8_min_reducescatter" "nvshmem_int8_min_reducescatter"] (team: i32, dest: *mut i8, source: *const i8, nreduce: usize) -> i32 => coll::min_reducescatter::<i8>;
+    plain ["dushmem_int16_min_reducescatter" "nvshmem_int16_min_reducescatter"] (team: i32, dest: *mut i16, source: *const i16, nreduce: usize) -> i32 => coll::min_reducescatter::<i16>;
+    plain ["dushmem_int32_min_reducescatter" "nvshmem_int32_min_reducescatter"] (team: i32, dest: *mut i32, source: *const i32, nreduce: usize) -> i32 => coll::min_reducescatter::<i32>;
+    plain ["dushmem_int64_min_reducescatter" "nvshmem_int64_min_reducescatter"] (team: i32, dest: *mut i64, source: *const i64, nreduce: usize) -> i32 => coll::min_reducescatter::<i64>;
+    plain ["dushmem_uint8_min_reducescatter" "nvshmem_uint8_min_reducescatter"] (team: i32, dest: *mut u8, source: *const u8, nreduce: usize) -> i32 => coll::min_reducescatter::<u8>;
+    plain ["dushmem_uint16_min_reducescatter" "nvshmem_uint16_min_reducescatter"] (team: i32, dest: *mut u16, source: *const u16, nreduce: usize) -> i32 => coll::min_reducescatter::<u16>;
+    plain ["dushmem_uint32_min_reducescatter" "nvshmem_uint32_min_reducescatter"] (team: i32, dest: *mut u32, source: *const u32, nreduce: usize) -> i32 => coll::min_reducescatter::<u32>;
+    plain ["dushmem_uint64_min_reducescatter" "nvshmem_uint64_min_reducescatter"] (team: i32, dest: *mut u64, source: *const u64, nreduce: usize) -> i32 => coll::min_reducescatter::<u64>;
+    plain ["dushmem_size_min_reducescatter" "nvshmem_size_min_reducescatter"] (team: i32, dest: *mut u64, source: *const u64, nreduce: usize) -> i32 => coll::min_reducescatter::<u64>;
+    plain ["dushmem_ptrdiff_min_reducescatter"] (team: i32, dest: *mut i64, source: *const i64, nreduce: usize) -> i32 => coll::min_reducescatter::<i64>;
+    plain ["dushmem_longdouble_min_reducescatter"] (team: i32, dest: *mut LongDouble, source: *const LongDouble, nreduce: usize) -> i32 => coll::min_reducescatter::<LongDouble>;
+    // <T>_sum_reducescatter
+    plain ["dushmem_float_sum_reducescatter" "nvshmem_float_sum_reducescatter"] (team: i32, dest: *mut f32, source: *const f32, nreduce: usize) -> i32 => coll::sum_reducescatter::<f32>;
+    plain ["dushmem_double_sum_reducescatter" "nvshmem_double_sum_reducescatter"] (team: i32, dest: *mut f64, source: *const f64, nreduce: usize) -> i32 => coll::sum_reducescatter::<f64>;
+    plain ["dushmem_char_sum_reducescatter" "nvshmem_char_sum_reducescatter"] (team: i32, dest: *mut i8, source: *const i8, nreduce: usize) -> i32 => coll::sum_reducescatter::<i8>;
+    plain ["dushmem_schar_sum_reducescatter" "nvshmem_schar_sum_reducescatter"] (team: i32, dest: *mut i8, source: *const i8, nreduce: usize) -> i32 => coll::sum_reducescatter::<i8>;
+    plain ["dushmem_short_sum_reducescatter" "nvshmem_short_sum_reducescatter"] (team: i32, dest: *mut i16, source: *const i16, nreduce: usize) -> i32 => coll::sum_reducescatter::<i16>;
+    plain ["dushmem_int_sum_reducescatter" "nvshmem_int_sum_reducescatter"] (team: i32, dest: *mut i32, source: *const i32, nreduce: usize) -> i32 => coll::sum_reducescatter::<i32>;
+    plain ["dushmem_long_sum_reducescatter" "nvshmem_long_sum_reducescatter"] (team: i32, dest: *mut i64, source: *const i64, nreduce: usize) -> i32 => coll::sum_reducescatter::<i64>;
+    plain ["dushmem_longlong_sum_reducescatter" "nvshmem_longlong_sum_reducescatter"] (team: i32, dest: *mut i64, source: *const i64, nreduce: usize) -> i32 => coll::sum_reducescatter::<i64>;
+    plain ["dushmem_uchar_sum_reducescatter" "nvshmem_uchar_sum_reducescatter"] (team: i32, dest: *mut u8, source: *const u8, nreduce: usize) -> i32 => coll::sum_reducescatter::<u8>;
+    plain ["dushmem_ushort_sum_reducescatter" "nvshmem_ushort_sum_reducescatter"] (team: i32, dest: *mut u16, source: *const u16, nreduce: usize) -> i32 => coll::sum_reducescatter::<u16>;
+    plain ["dushmem_uint_sum_reducescatter" "nvshmem_uint_sum_reducescatter"] (team: i32, dest: *mut u32, source: *const u32, nreduce: usize) -> i32 => coll::sum_reducescatter::<u32>;
+    plain ["dushmem_ulong_sum_reducescatter" "nvshmem_ulong_sum_reducescatter"] (team: i32, dest: *mut u64, source: *const u64, nreduce: usize) -> i32 => coll::sum_reducescatter::<u64>;
+    plain ["dushmem_ulonglong_sum_reducescatter" "nvshmem_ulonglong_sum_reducescatter"] (team: i32, dest: *mut u64, source: *const u64, nreduce: usize) -> i32 => coll::sum_reducescatter::<u64>;
+    plain ["dushmem_int8_sum_reducescatter" "nvshmem_int8_sum_reducescatter"] (team: i32, dest: *mut i8, source: *const i8, nreduce: usize) -> i32 => coll::sum_reducescatter::<i8>;
+    plain ["dushmem_int16_sum_reducescatter" "nvshmem_int16_sum_reducescatter"] (team: i32, dest: *mut i16, source: *const i16, nreduce: usize) -> i32 => coll::sum_reducescatter::<i16>;
+    plain ["dushmem_int32_sum_reducescatter" "nvshmem_int32_sum_reducescatter"] (team: i32, dest: *mut i32, source: *const i32, nreduce: usize) -> i32 => coll::sum_reducescatter::<i32>;
+    plain ["dushmem_int64_sum_reducescatter" "nvshmem_int64_sum_reducescatter"] (team: i32, dest: *mut i64, source: *const i64, nreduce: usize) -> i32 => coll::sum_reducescatter::<i64>;
+    plain ["dushmem_uint8_sum_reducescatter" "nvshmem_uint8_sum_reducescatter"] (team: i32, dest: *mut u8, source: *const u8, nreduce: usize) -> i32 => coll::sum_reducescatter::<u8>;
+    plain ["dushmem_uint16_sum_reducescatter" "nvshmem_uint16_sum_reducescatter"] (team: i32, dest: *mut u16, source: *const u16, nreduce: usize) -> i32 => coll::sum_reducescatter::<u16>;
+    plain ["dushmem_uint32_sum_reducescatter" "nvshmem_uint32_sum_reducescatter"] (team: i32, dest: *mut u32, source: *const u32, nreduce: usize) -> i32 => coll::sum_reducescatter::<u32>;
+    plain ["dushmem_uint64_sum_reducescatter" "nvshmem_uint64_sum_reducescatter"] (team: i32, dest: *mut u64, source: *const u64, nreduce: usize) -> i32 => coll::sum_reducescatter::<u64>;
+    plain ["dushmem_size_sum_reducescatter" "nvshmem_size_sum_reducescatter"] (team: i32, dest: *mut u64, source: *const u64, nreduce: usize) -> i32 => coll::sum_reducescatter::<u64>;
+    plain ["dushmem_ptrdiff_sum_reducescatter"] (team: i32, dest: *mut i64, source: *const i64, nreduce: usize) -> i32 => coll::sum_reducescatter::<i64>;
+    plain ["dushmem_longdouble_sum_reducescatter"] (team: i32, dest: *mut LongDouble, source: *const LongDouble, nreduce: usize) -> i32 => coll::sum_reducescatter::<LongDouble>;
+    plain ["dushmem_complexd_sum_reducescatter"] (team: i32, dest: *mut ComplexD, source: *const ComplexD, nreduce: usize) -> i32 => coll::sum_reducescatter::<ComplexD>;
+    plain ["dushmem_complexf_sum_reducescatter"] (team: i32, dest: *mut ComplexF, source: *const ComplexF, nreduce: usize) -> i32 => coll::sum_reducescatter::<ComplexF>;
+    // <T>_prod_reducescatter
+    plain ["dushmem_float_prod_reducescatter" "nvshmem_float_prod_reducescatter"] (team: i32, dest: *mut f32, source: *const f32, nreduce: usize) -> i32 => coll::prod_reducescatter::<f32>;
+    plain ["dushmem_double_prod_reducescatter" "nvshmem_double_prod_reducescatter"] (team: i32, dest: *mut f64, source: *const f64, nreduce: usize) -> i32 => coll::prod_reducescatter::<f64>;
+    plain ["dushmem_char_prod_reducescatter" "nvshmem_char_prod_reducescatter"] (team: i32, dest: *mut i8, source: *const i8, nreduce: usize) -> i32 => coll::prod_reducescatter::<i8>;
+    plain ["dushmem_schar_prod_reducescatter" "nvshmem_schar_prod_reducescatter"] (team: i32, dest: *mut i8, source: *const i8, nreduce: usize) -> i32 => coll::prod_reducescatter::<i8>;
+    plain ["dushmem_short_prod_reducescatter" "nvshmem_short_prod_reducescatter"] (team: i32, dest: *mut i16, source: *const i16, nreduce: usize) -> i32 => coll::prod_reducescatter::<i16>;
+    plain ["dushmem_int_prod_reducescatter" "nvshmem_int_prod_reducescatter"] (team: i32, dest: *mut i32, source: *const i32, nreduce: usize) -> i32 => coll::prod_reducescatter::<i32>;
+    plain ["dushmem_long_prod_reducescatter" "nvshmem_long_prod_reducescatter"] (team: i32, dest: *mut i64, source: *const i64, nreduce: usize) -> i32 => coll::prod_reducescatter::<i64>;
+    plain ["dushmem_longlong_prod_reducescatter" "nvshmem_longlong_prod_reducescatter"] (team: i32, dest: *mut i64, source: *const i64, nreduce: usize) -> i32 => coll::prod_reducescatter::<i64>;
+    plain ["dushmem_uchar_prod_reducescatter" "nvshmem_uchar_prod_reducescatter"] (team: i32, dest: *mut u8, source: *const u8, nreduce: usize) -> i32 => coll::prod_reducescatter::<u8>;
+    plain ["dushmem_ushort_prod_reducescatter" "nvshmem_ushort_prod_reducescatter"] (team: i32, dest: *mut u16, source: *const u16, nreduce: usize) -> i32 => coll::prod_reducescatter::<u16>;
+    plain ["dushmem_uint_prod_reducescatter" "nvshmem_uint_prod_reducescatter"] (team: i32, dest: *mut u32, source: *const u32, nreduce: usize) -> i32 => coll::prod_reducescatter::<u32>;
+    plain ["dushmem_ulong_prod_reducescatter" "nvshmem_ulong_prod_reducescatter"] (team: i32, dest: *mut u64, source: *const u64, nreduce: usize) -> i32 => coll::prod_reducescatter::<u64>;
+    plain ["dushmem_ulonglong_prod_reducescatter" "nvshmem_ulonglong_prod_reducescatter"] (team: i32, dest: *mut u64, source: *const u64, nreduce: usize) -> i32 => coll::prod_reducescatter::<u64>;
+    plain ["dushmem_int8_prod_reducescatter" "nvshmem_int8_prod_reducescatter"] (team: i32, dest: *mut i8, source: *const i8, nreduce: usize) -> i32 => coll::prod_reducescatter::<i8>;
+    plain ["dushmem_int16_prod_reducescatter" "nvshmem_int16_prod_reducescatter"] (team: i32, dest: *mut i16, source: *const i16, nreduce: usize) -> i32 => coll::prod_reducescatter::<i16>;
+    plain ["dushmem_int32_prod_reducescatter" "nvshmem_int32_prod_reducescatter"] (team: i32, dest: *mut i32, source: *const i32, nreduce: usize) -> i32 => coll::prod_reducescatter::<i32>;
+    plain ["dushmem_int64_prod_reducescatter" "nvshmem_int64_prod_reducescatter"] (team: i32, dest: *mut i64, source: *const i64, nreduce: usize) -> i32 => coll::prod_reducescatter::<i64>;
+    plain ["dushmem_uint8_prod_reducescatter" "nvshmem_uint8_prod_reducescatter"] (team: i32, dest: *mut u8, source: *const u8, nreduce: usize) -> i32 => coll::prod_reducescatter::<u8>;
+    plain ["dushmem_uint16_prod_reducescatter" "nvshmem_uint16_prod_reducescatter"] (team: i32, dest: *mut u16, source: *const u16, nreduce: usize) -> i32 => coll::prod_reducescatter::<u16>;
+    plain ["dushmem_uint32_prod_reducescatter" "nvshmem_uint32_prod_reducescatter"] (team: i32, dest: *mut u32, source: *const u32, nreduce: usize) -> i32 => coll::prod_reducescatter::<u32>;
+    plain ["dushmem_uint64_prod_reducescatter" "nvshmem_uint64_prod_reducescatter"] (team: i32, dest: *mut u64, source: *const u64, nreduce: usize) -> i32 => coll::prod_reducescatter::<u64>;
+    plain ["dushmem_size_prod_reducescatter" "nvshmem_size_prod_reducescatter"] (team: i32, dest: *mut u64, source: *const u64, nreduce: usize) -> i32 => coll::prod_reducescatter::<u64>;
+    plain ["dushmem_ptrdiff_prod_reducescatter"] (team: i32, dest: *mut i64, source: *const i64, nreduce: usize) -> i32 => coll::prod_reducescatter::<i64>;
+    plain ["dushmem_longdouble_prod_reducescatter"] (team: i32, dest: *mut LongDouble, source: *const LongDouble, nreduce: usize) -> i32 => coll::prod_reducescatter::<LongDouble>;
+    plain ["dushmem_complexd_prod_reducescatter"] (team: i32, dest: *mut ComplexD, source: *const ComplexD, nreduce: usize) -> i32 => coll::prod_reducescatter::<ComplexD>;
+    plain ["dushmem_complexf_prod_reducescatter"] (team: i32, dest: *mut ComplexF, source: *const ComplexF, nreduce: usize) -> i32 => coll::prod_reducescatter::<ComplexF>;
 }

@@ -2,6 +2,7 @@
 use super::prelude::*;
 use crate::report::{must, status};
 use dushmem_core::coll::reduce::{ReduceNum, ReduceOp, Reducer};
+use dushmem_core::coll::scan::Scan;
 use dushmem_core::error::{Error, Result};
 use dushmem_core::team::{Team, handles};
 use dushmem_core::world::World;
@@ -61,6 +62,33 @@ macro_rules! gathers {
 }
 gathers! { fcollect alltoall }
 
+#[inline(never)]
+pub unsafe fn collect<T>(team: i32, dest: *mut T, source: *const T, nelems: usize, name: Name) -> i32 {
+    let (dest, source, bytes) = (dest.cast(), source.cast(), bytes::<T>(nelems));
+    // SAFETY: the caller's.
+    on(name, team, |w, team| unsafe { w.collect(team, dest, usize::MAX, source, bytes).map(drop) })
+}
+
+#[inline(never)]
+pub unsafe fn alltoalls<T>(
+    team: i32,
+    dest: *mut T,
+    source: *const T,
+    dst: isize,
+    sst: isize,
+    nelems: usize,
+    name: Name,
+) -> i32 {
+    let (dest, source, elem) = (dest.cast(), source.cast(), size_of::<T>());
+    // SAFETY: the caller's.
+    on(name, team, |w, team| unsafe { w.alltoalls(team, dest, source, dst, sst, nelems, elem) })
+}
+
+/// The reducer of an operation and type.
+pub fn reducer<T: ReduceNum>(op: ReduceOp) -> Result<Reducer> {
+    T::reducer(op).ok_or_else(|| Error::NotSupported("this type has no such reduction".into()))
+}
+
 /// # Safety
 /// As for the exported reductions.
 unsafe fn reduce<T: ReduceNum>(
@@ -71,11 +99,9 @@ unsafe fn reduce<T: ReduceNum>(
     nreduce: usize,
     name: Name,
 ) -> i32 {
-    on(name, team, |w, team| {
-        let missing = || Error::NotSupported("this type has no such reduction".into());
-        let reducer = T::reducer(op).ok_or_else(missing)?;
-        // SAFETY: the caller's.
-        unsafe { w.reduce(team, dest.cast(), source.cast(), nreduce, &reducer) }
+    // SAFETY: the caller's.
+    on(name, team, |w, team| unsafe {
+        w.reduce(team, dest.cast(), source.cast(), nreduce, &reducer::<T>(op)?)
     })
 }
 
@@ -102,6 +128,56 @@ reductions! {
     min_reduce Min;
     sum_reduce Sum;
     prod_reduce Prod;
+}
+
+macro_rules! scatters {
+    ($($function:ident $op:ident;)*) => {$(
+        #[inline(never)]
+        pub unsafe fn $function<T: ReduceNum>(
+            team: i32,
+            dest: *mut T,
+            source: *const T,
+            nreduce: usize,
+            name: Name,
+        ) -> i32 {
+            // SAFETY: the caller's.
+            on(name, team, |w, team| unsafe {
+                w.reduce_scatter(team, dest.cast(), source.cast(), nreduce, &reducer::<T>(ReduceOp::$op)?)
+            })
+        }
+    )*};
+}
+scatters! {
+    and_reducescatter And;
+    or_reducescatter Or;
+    xor_reducescatter Xor;
+    max_reducescatter Max;
+    min_reducescatter Min;
+    sum_reducescatter Sum;
+    prod_reducescatter Prod;
+}
+
+macro_rules! scans {
+    ($($function:ident $kind:ident;)*) => {$(
+        #[inline(never)]
+        pub unsafe fn $function<T: ReduceNum>(
+            team: i32,
+            dest: *mut T,
+            source: *const T,
+            nelems: usize,
+            name: Name,
+        ) -> i32 {
+            // SAFETY: the caller's.
+            on(name, team, |w, team| unsafe {
+                let sum = reducer::<T>(ReduceOp::Sum)?;
+                w.scan(team, dest.cast(), source.cast(), nelems, &sum, Scan::$kind)
+            })
+        }
+    )*};
+}
+scans! {
+    sum_inscan Inclusive;
+    sum_exscan Exclusive;
 }
 
 unsafe extern "C" {

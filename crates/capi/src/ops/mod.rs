@@ -2,6 +2,7 @@
 //!
 //! Every function is `unsafe`: what its pointers must be is what the header says about the C function.
 //! Parameters are those of C, followed by the context where there is one, and by the name called.
+pub mod active_set;
 pub mod amo;
 pub mod coll;
 pub mod context;

@@ -1,5 +1,7 @@
 //! What the generated lists and the implementations use.
-pub use super::{amo, coll, context, lock, memory, order, rma, setup, signal, stream, team, wait};
+pub use super::{
+    active_set, amo, coll, context, lock, memory, order, rma, setup, signal, stream, team, wait,
+};
 pub use crate::context::Ctx;
 pub use crate::name::{Family, Name};
 pub use core::ffi::{c_char, c_long, c_void};

@@ -239,7 +239,7 @@ gathers! {
 }
 
 macro_rules! reductions {
-    ($($function:ident $op:ident;)*) => {$(
+    ($($function:ident $how:ident $op:ident;)*) => {$(
         pub unsafe fn $function<T: ReduceNum>(
             team: i32,
             dest: *mut T,
@@ -249,22 +249,28 @@ macro_rules! reductions {
             name: Name,
         ) -> i32 {
             on(name, team, stream, |team| {
-                let missing = || Error::NotSupported("this type has no such reduction".into());
-                let reducer = T::reducer(ReduceOp::$op).ok_or_else(missing)?;
+                let reducer = super::coll::reducer::<T>(ReduceOp::$op)?;
                 let (dest, source) = (dest.cast(), source.cast_mut().cast());
-                Ok(StreamOp::Reduce { team, dest, source, n: nreduce, reducer })
+                Ok(StreamOp::$how { team, dest, source, n: nreduce, reducer })
             })
         }
     )*};
 }
 reductions! {
-    and_reduce And;
-    or_reduce Or;
-    xor_reduce Xor;
-    max_reduce Max;
-    min_reduce Min;
-    sum_reduce Sum;
-    prod_reduce Prod;
+    and_reduce Reduce And;
+    or_reduce Reduce Or;
+    xor_reduce Reduce Xor;
+    max_reduce Reduce Max;
+    min_reduce Reduce Min;
+    sum_reduce Reduce Sum;
+    prod_reduce Reduce Prod;
+    and_reducescatter ReduceScatter And;
+    or_reducescatter ReduceScatter Or;
+    xor_reducescatter ReduceScatter Xor;
+    max_reducescatter ReduceScatter Max;
+    min_reducescatter ReduceScatter Min;
+    sum_reducescatter ReduceScatter Sum;
+    prod_reducescatter ReduceScatter Prod;
 }
 
 /// What `c/longdouble.c` does for a value that Rust can't receive.

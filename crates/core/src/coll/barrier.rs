@@ -3,7 +3,7 @@ use super::slot::{Announced, PAYLOAD};
 use crate::error::{Call, Error, Result};
 use crate::job::WaitRecord;
 use crate::sync::{Agreement, tag};
-use crate::team::Team;
+use crate::team::{Meets, Team};
 use crate::world::World;
 
 /// Set in the number of an announced call whose arguments were found wrong by the member itself.
@@ -58,6 +58,7 @@ impl World {
     }
 
     fn announce_as(&self, team: &Team, call: u32, detail: u64, argument: u64) -> u32 {
+        let Meets::Slot(_) = team.meets() else { return 0 };
         let epoch = team.next_epoch();
         let what = Announced { call, detail, argument, empty_calls: self.empty_calls_for(team) };
         // SAFETY: the own slot, in mapped internals.
@@ -67,7 +68,11 @@ impl World {
 
     #[inline]
     pub(crate) fn meet(&self, team: &Team, call: Call, sign: u32, detail: u64, epoch: u32) -> Result<()> {
-        let line = team.line();
+        let line = match team.meets() {
+            // SAFETY: points to mapped internals; the world that made the team keeps them.
+            Meets::Slot(line) => unsafe { &*line },
+            Meets::Array(psync) => return self.meet_in_array(team, psync, call, sign),
+        };
         let sign = match self.empty_calls_for(team) {
             0 => sign,
             empty => tag(&[sign.into(), empty]),
@@ -121,7 +126,8 @@ impl World {
             let call = what.call & !REFUSED;
             let (name, pe) = (Call::name(call), team.pes()[rank]);
             let takes_size = (Call::Malloc as u32..=Call::Realloc as u32).contains(&call)
-                || (Call::Broadcast as u32..=Call::Reduce as u32).contains(&call);
+                || (Call::Broadcast as u32..=Call::Reduce as u32).contains(&call)
+                || (Call::Alltoalls as u32..=Call::ReduceScatter as u32).contains(&call);
             match () {
                 _ if what.call != call => format!("PE {pe} calls {name} with an argument that is wrong"),
                 _ if call == Call::Broadcast as u32 => {
@@ -154,7 +160,8 @@ impl World {
             return Error::Disagreement { text };
         };
         let mut text = format!("{}, {}", show(0, first), show(rank, what));
-        if (what.call, what.detail) == (first.call, first.detail) && what.call == Call::Reduce as u32 {
+        let computes = [Call::Reduce as u32, Call::Scan as u32, Call::ReduceScatter as u32];
+        if (what.call, what.detail) == (first.call, first.detail) && computes.contains(&what.call) {
             text += " with another operation or type";
         } else if show(0, first)[..].split_once(" calls ").map(|s| s.1)
             == show(rank, what)[..].split_once(" calls ").map(|s| s.1)

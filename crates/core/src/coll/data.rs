@@ -4,16 +4,15 @@
 //! from the sources' own buffers, between a synchronisation that says that the sources are ready and one
 //! that says that they have been read.
 use super::barrier::data_tag;
-use super::slot::PAYLOAD;
 use crate::context::Context;
 use crate::error::{Call, Error, Result};
-use crate::team::Team;
+use crate::team::{Meets, Team};
 use crate::transport::{Get, Reuse, mapped};
 use crate::world::World;
 
 impl World {
     /// Copies `bytes` bytes at `source` of the team's PE `root` to `dest` of every member, the root's own
-    /// included. In place (`dest == source`) is fine.
+    /// included unless the team is an active set (section 9.10.7). In place (`dest == source`) is fine.
     ///
     /// # Safety
     /// Both are own symmetric addresses; see section 9.10 for who may access them when.
@@ -38,7 +37,7 @@ impl World {
         let sign = data_tag(call, &[bytes as u64, root as u64]);
         let is_root = team.my_pe() == root;
         let epoch = self.announce(team, call, bytes as u64, root as u64);
-        if bytes <= PAYLOAD {
+        if team.carries(bytes) {
             if is_root {
                 // SAFETY: the own buffer of this epoch; the source was checked.
                 unsafe { mapped::copy(self.own_payload(team, epoch), source, bytes) };
@@ -49,7 +48,8 @@ impl World {
             return Ok(());
         }
         self.meet(team, call, sign, bytes as u64, epoch)?;
-        if !(is_root && dest.cast_const() == source) {
+        let untouched = matches!(team.meets(), Meets::Array(_)) || dest.cast_const() == source;
+        if !(is_root && untouched) {
             // SAFETY: the destination was checked; the source is the same object on the root.
             unsafe { self.fetch(root_pe, dest, source as usize, bytes) };
         }
@@ -71,7 +71,7 @@ impl World {
         }
         let sign = data_tag(call, &[bytes as u64]);
         let epoch = self.announce(team, call, bytes as u64, sign.into());
-        let small = bytes <= PAYLOAD;
+        let small = team.carries(bytes);
         if small {
             // SAFETY: the own buffer of this epoch; the source was checked.
             unsafe { mapped::copy(self.own_payload(team, epoch), source, bytes) };
@@ -109,7 +109,7 @@ impl World {
         };
         let sign = data_tag(call, &[bytes as u64]);
         let epoch = self.announce(team, call, bytes as u64, sign.into());
-        let small = total <= PAYLOAD;
+        let small = team.carries(total);
         if small {
             // SAFETY: the own buffer of this epoch; the source was checked.
             unsafe { mapped::copy(self.own_payload(team, epoch), source, total) };

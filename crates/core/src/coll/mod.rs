@@ -4,9 +4,15 @@
 //! |---|---|
 //! | [`slot`] | what a member of a team shows to the others |
 //! | [`barrier`] | barrier, sync, and the counted synchronisation beneath every collective |
+//! | [`active_set`] | what PEs without a team meet in: the deprecated forms |
 //! | [`data`] | broadcast, fcollect, alltoall |
-//! | [`reduce`] | reductions |
+//! | [`uneven`] | collect, whose members contribute different amounts; alltoalls, whose elements lie apart |
+//! | [`reduce`] | reductions and reduce-scatter |
+//! | [`scan`] | prefix sums |
+pub mod active_set;
 pub mod barrier;
 pub mod data;
 pub mod reduce;
+pub mod scan;
 pub mod slot;
+pub mod uneven;

@@ -5,7 +5,6 @@
 //! member combines all of them; large ones are divided: each member combines one part, then all collect
 //! the parts, so each byte is read from its owner once.
 use super::barrier::data_tag;
-use super::slot::PAYLOAD;
 use crate::error::{Call, Error, Result};
 use crate::team::Team;
 use crate::transport::mapped;
@@ -174,7 +173,7 @@ impl World {
         let sign = data_tag(call, &[bytes as u64, reducer.tag.into()]);
         let members = team.pes().len();
         let epoch = self.announce(team, call, bytes as u64, reducer.tag.into());
-        if bytes <= PAYLOAD {
+        if team.carries(bytes) {
             // SAFETY: payload buffers of this epoch; source and destination were checked.
             unsafe {
                 mapped::copy(self.own_payload(team, epoch), source, bytes);
@@ -188,8 +187,11 @@ impl World {
         }
         self.meet(team, call, sign, bytes as u64, epoch)?;
         let (from, to) = part(n, members, team.me());
-        // SAFETY: parts of buffers that were checked.
-        unsafe { self.reduce_part(team, dest, source, from, to, reducer) };
+        if to > from {
+            let at = from * reducer.elem;
+            // SAFETY: parts of buffers that were checked. In place this overwrites only what nobody else reads.
+            unsafe { self.combine_all(team, dest.add(at), source as usize + at, to - from, reducer) };
+        }
         self.synchronise(team, call, sign, bytes as u64)?;
         for (rank, pe) in self.members_from_me(team) {
             let (from, to) = part(n, members, rank);
@@ -202,39 +204,28 @@ impl World {
         self.synchronise(team, call, sign, bytes as u64)
     }
 
-    /// Combines elements `from..to` of all members into the own destination.
+    /// Combines `n` elements at the symmetric address `source` of all members, by rank, into `dest`.
     ///
     /// # Safety
-    /// As for [`World::reduce`].
-    unsafe fn reduce_part(
-        &self,
-        team: &Team,
-        dest: *mut u8,
-        source: *const u8,
-        from: usize,
-        to: usize,
-        reducer: &Reducer,
-    ) {
+    /// Both have `n` elements. They are apart, unless nobody else reads the own source.
+    unsafe fn combine_all(&self, team: &Team, dest: *mut u8, source: usize, n: usize, reducer: &Reducer) {
         /// Elements are combined in pieces that stay in the first-level cache.
         const PIECE: usize = 16 << 10;
-        let step = (PIECE / reducer.elem).max(1);
-        let mut acc = vec![0u64; (step * reducer.elem).div_ceil(8) + 1];
-        let mut other = vec![0u64; acc.len()];
-        // 16-byte elements (long double) want 16-byte alignment.
-        let align = |words: &mut [u64]| ((words.as_mut_ptr() as usize + 15) & !15) as *mut u8;
-        let (acc, other) = (align(&mut acc), align(&mut other));
-        let mut at = from;
-        while at < to {
-            let count = step.min(to - at);
+        let step = (PIECE / reducer.elem).clamp(1, n.max(1));
+        let mut scratch = Scratch::new(2 * step * reducer.elem);
+        let (acc, other) = scratch.halves();
+        let mut at = 0;
+        while at < n {
+            let count = step.min(n - at);
             let (offset, bytes) = (at * reducer.elem, count * reducer.elem);
             for (rank, &pe) in team.pes().iter().enumerate() {
                 // SAFETY: `count` elements of both scratch vectors and of the member's source.
                 unsafe {
                     let into = if rank == 0 { acc } else { other };
-                    match self.mapped_address(pe as usize, source as usize + offset, bytes) {
+                    match self.mapped_address(pe as usize, source + offset, bytes) {
                         Some(theirs) if rank > 0 => (reducer.combine)(acc, theirs, count),
                         _ => {
-                            self.fetch(pe as usize, into, source as usize + offset, bytes);
+                            self.fetch(pe as usize, into, source + offset, bytes);
                             if rank > 0 {
                                 (reducer.combine)(acc, other, count);
                             }
@@ -242,15 +233,97 @@ impl World {
                     }
                 }
             }
-            // SAFETY: the own destination. In place this overwrites only what nobody else reads.
+            // SAFETY: the own destination.
             unsafe { mapped::copy(dest.add(offset), acc, bytes) };
             at += count;
         }
     }
+
+    /// Combines block `me` (`n` elements a block, a block for each member) of all members' `source`, by rank,
+    /// and stores it at `dest`. NVSHMEM's reducescatter. In place (`dest == source`) is fine, at the price of a
+    /// copy.
+    ///
+    /// # Safety
+    /// Both are own symmetric addresses, `dest` of `n` elements, `source` of `n` for each member.
+    pub unsafe fn reduce_scatter(
+        &self,
+        team: &Team,
+        dest: *mut u8,
+        source: *const u8,
+        n: usize,
+        reducer: &Reducer,
+    ) -> Result<()> {
+        self.check_team(team)?;
+        let call = Call::ReduceScatter;
+        let why = "more than the address space for all members together";
+        let overflow = Error::BadValue { arg: "nreduce", value: n as i64, why };
+        let total = n.checked_mul(reducer.elem).and_then(|bytes| bytes.checked_mul(team.pes().len()));
+        let checked = total
+            .filter(|&total| total <= isize::MAX as usize)
+            .ok_or(overflow)
+            .and_then(|total| self.own_buffers(dest, n * reducer.elem, source, total, true).map(|()| total));
+        let total = match checked {
+            Ok(total) => total,
+            Err(error) => return self.refuse(team, call, error),
+        };
+        let bytes = n * reducer.elem;
+        let mine = team.me() * bytes;
+        let sign = data_tag(call, &[bytes as u64, reducer.tag.into()]);
+        let epoch = self.announce(team, call, bytes as u64, reducer.tag.into());
+        if team.carries(total) {
+            // SAFETY: payload buffers of this epoch; source and destination were checked.
+            unsafe {
+                mapped::copy(self.own_payload(team, epoch), source, total);
+                self.meet(team, call, sign, bytes as u64, epoch)?;
+                let block = |pe: u32| self.payload_of(team, pe as usize, epoch).add(mine);
+                mapped::copy(dest, block(team.pes()[0]), bytes);
+                for &pe in &team.pes()[1..] {
+                    (reducer.combine)(dest, block(pe), n);
+                }
+            }
+            return Ok(());
+        }
+        self.meet(team, call, sign, bytes as u64, epoch)?;
+        if dest.cast_const() != source {
+            // SAFETY: both were checked, and are apart.
+            unsafe { self.combine_all(team, dest, source as usize + mine, n, reducer) };
+            return self.synchronise(team, call, sign, bytes as u64);
+        }
+        // The others read from the own source what the result would overwrite.
+        let mut result = Scratch::new(bytes);
+        // SAFETY: room for `n` elements; the source was checked.
+        unsafe { self.combine_all(team, result.start(), source as usize + mine, n, reducer) };
+        self.synchronise(team, call, sign, bytes as u64)?;
+        // SAFETY: the destination was checked.
+        unsafe { mapped::copy(dest, result.start(), bytes) };
+        Ok(())
+    }
+}
+
+/// Local memory aligned for every element type.
+pub(super) struct Scratch {
+    words: Vec<u128>,
+}
+
+impl Scratch {
+    pub(super) fn new(bytes: usize) -> Scratch {
+        Scratch { words: vec![0; bytes.div_ceil(16) + 1] }
+    }
+
+    pub(super) fn start(&mut self) -> *mut u8 {
+        self.words.as_mut_ptr().cast()
+    }
+
+    /// Two pieces of half the size each.
+    fn halves(&mut self) -> (*mut u8, *mut u8) {
+        let half = self.words.len() / 2;
+        let start = self.words.as_mut_ptr();
+        (start.cast(), start.wrapping_add(half).cast())
+    }
 }
 
 /// The elements that the member of `rank` combines: parts differ by at most one cache line.
-fn part(n: usize, members: usize, rank: usize) -> (usize, usize) {
+pub(super) fn part(n: usize, members: usize, rank: usize) -> (usize, usize) {
     let each = n.div_ceil(members).next_multiple_of(16);
     ((rank * each).min(n), ((rank + 1) * each).min(n))
 }

@@ -9,10 +9,11 @@
 //! | [`order`] | 9.8 signals, 9.12 fence and quiet |
 //! | [`until`] | 9.11 wait and test |
 //! | [`team`], [`context`] | 9.4, 9.5 |
-//! | [`coll`], [`reduce`] | 9.10 |
+//! | [`coll`], [`uneven`], [`reduce`], [`scan`], [`active_set`] | 9.10 |
 //! | [`heap`], [`lock`] | 9.3, 9.13 |
 //! | [`errors`], [`life`] | bad arguments; init and finalize |
 //! | [`mutants`] | programs that lack an order, and the right ones |
+pub mod active_set;
 pub mod amo;
 pub mod coll;
 pub mod context;
@@ -25,9 +26,12 @@ pub mod order;
 pub mod pe;
 pub mod reduce;
 pub mod rma;
+pub mod scan;
 pub mod team;
+pub mod uneven;
 pub mod until;
 
 mod backend;
+mod coll_calls;
 pub use backend::{Backend, loopback, matrix, shm};
 pub use pe::{Pe, Sym};

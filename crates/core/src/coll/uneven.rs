@@ -1,0 +1,180 @@
+//! Collect, whose members contribute different amounts, and alltoalls, whose elements lie apart.
+use super::barrier::data_tag;
+use super::slot::PAYLOAD;
+use crate::error::{Call, Error, Result};
+use crate::team::{Meets, Team};
+use crate::transport::mapped;
+use crate::world::World;
+
+/// Bytes of the number in front of a payload.
+const COUNT: usize = size_of::<u64>();
+
+impl World {
+    /// Concatenates `bytes` bytes at `source` of every member, by rank, at `dest` of every member. Members may
+    /// contribute different amounts, also none. `room` is how many bytes there are at `dest`, as far as the
+    /// caller knows; gives the bytes that were collected.
+    ///
+    /// # Safety
+    /// Both are own symmetric addresses; `dest` holds the contributions of all members, or they exceed `room`.
+    pub unsafe fn collect(
+        &self,
+        team: &Team,
+        dest: *mut u8,
+        room: usize,
+        source: *const u8,
+        bytes: usize,
+    ) -> Result<usize> {
+        self.check_team(team)?;
+        let call = Call::Collect;
+        let sign = data_tag(call, &[]);
+        if let Err(error) = self.own_range("source", source as usize, bytes, 1) {
+            return self.refuse(team, call, error);
+        }
+        let (counts, epoch) = match team.meets() {
+            Meets::Array(psync) => (self.exchange_in_array(team, psync, call, sign, bytes as u64)?, 0),
+            Meets::Slot(_) => {
+                let epoch = self.announce(team, call, 0, 0);
+                // SAFETY: the own buffer of this epoch; the source was checked.
+                unsafe {
+                    let own = self.own_payload(team, epoch);
+                    own.cast::<u64>().write(bytes as u64);
+                    mapped::copy(own.add(COUNT), source, bytes.min(PAYLOAD - COUNT));
+                }
+                self.meet(team, call, sign, 0, epoch)?;
+                let count = |&pe: &u32| {
+                    // SAFETY: a member's buffer of this epoch, written before the synchronisation.
+                    unsafe { self.payload_of(team, pe as usize, epoch).cast::<u64>().read() }
+                };
+                (team.pes().iter().map(count).collect(), epoch)
+            }
+        };
+        // All know all the amounts, so all take the same way, and the same things are wrong everywhere.
+        let small = counts.iter().all(|&count| team.carries(count as usize + COUNT));
+        let total = counts.iter().try_fold(0usize, |sum, &count| sum.checked_add(count as usize));
+        let why = "more than the address space for all members together";
+        let overflow = Error::BadValue { arg: "nelems", value: bytes as i64, why };
+        let why = "bytes at dest: no room for what the members contribute together";
+        let short = Error::BadValue { arg: "dest", value: room as i64, why };
+        let checked = total.filter(|&total| total <= isize::MAX as usize).ok_or(overflow).and_then(|total| {
+            if total > room {
+                return Err(short);
+            }
+            self.own_buffers(dest, total, source, bytes, false).map(|()| total)
+        });
+        let total = match checked {
+            Ok(total) => total,
+            Err(error) if small => return Err(error),
+            Err(error) => return self.refuse(team, call, error),
+        };
+        for (rank, pe) in self.members_from_me(team) {
+            let at: u64 = counts[..rank].iter().sum();
+            let count = counts[rank] as usize;
+            // SAFETY: this member's place in the destination, which was checked; its buffer or source.
+            unsafe {
+                let to = dest.add(at as usize);
+                if small {
+                    mapped::copy(to, self.payload_of(team, pe, epoch).add(COUNT), count);
+                } else if count > 0 {
+                    self.fetch(pe, to, source as usize, count);
+                }
+            }
+        }
+        if !small {
+            self.synchronise(team, call, sign, 0)?;
+        }
+        Ok(total)
+    }
+
+    /// As [`World::alltoall`] with `nelems` elements of `elem` bytes a block, of which every `sst`-th of
+    /// `source` and every `dst`-th of `dest` is meant. Strides are in elements and at least 1; the buffers may
+    /// not overlap.
+    ///
+    /// # Safety
+    /// Both are own symmetric addresses for the elements touched.
+    #[allow(clippy::too_many_arguments, reason = "those of the standard's call")]
+    pub unsafe fn alltoalls(
+        &self,
+        team: &Team,
+        dest: *mut u8,
+        source: *const u8,
+        dst: isize,
+        sst: isize,
+        nelems: usize,
+        elem: usize,
+    ) -> Result<()> {
+        self.check_team(team)?;
+        let call = Call::Alltoalls;
+        let checked = self.strided_buffers(team, dest, source, dst, sst, nelems, elem);
+        let (to_step, from_step) = match checked {
+            Ok(steps) => steps,
+            Err(error) => return self.refuse(team, call, error),
+        };
+        let bytes = nelems * elem;
+        let (total, mine) = (bytes * team.pes().len(), team.me() * nelems);
+        let sign = data_tag(call, &[bytes as u64, dst as u64, sst as u64]);
+        let epoch = self.announce(team, call, bytes as u64, sign.into());
+        if team.carries(total) {
+            for i in 0..nelems * team.pes().len() {
+                // SAFETY: element `i` of the source, which was checked, and of the own buffer of this epoch.
+                unsafe {
+                    mapped::copy(
+                        self.own_payload(team, epoch).add(i * elem),
+                        source.add(i * from_step),
+                        elem,
+                    );
+                }
+            }
+        }
+        self.meet(team, call, sign, bytes as u64, epoch)?;
+        for (rank, pe) in self.members_from_me(team) {
+            let (to, from) = (dest.wrapping_add(rank * nelems * to_step), mine * from_step);
+            if !team.carries(total) {
+                let from = source.wrapping_add(from);
+                // SAFETY: the elements of that member's block in both, which were checked.
+                unsafe { self.iget(self.default_context(), to, from, dst, sst, elem, nelems, pe as i32)? };
+                continue;
+            }
+            for i in 0..nelems {
+                // SAFETY: as above, the source's elements packed in the member's buffer.
+                unsafe {
+                    let packed = self.payload_of(team, pe, epoch).add((mine + i) * elem);
+                    mapped::copy(to.add(i * to_step), packed, elem);
+                }
+            }
+        }
+        if team.carries(total) { Ok(()) } else { self.synchronise(team, call, sign, bytes as u64) }
+    }
+
+    /// Checks the buffers of [`World::alltoalls`] and gives the distances of their elements in bytes.
+    #[allow(clippy::too_many_arguments, reason = "those of the standard's call")]
+    fn strided_buffers(
+        &self,
+        team: &Team,
+        dest: *mut u8,
+        source: *const u8,
+        dst: isize,
+        sst: isize,
+        nelems: usize,
+        elem: usize,
+    ) -> Result<(usize, usize)> {
+        for (arg, stride) in [("dst", dst), ("sst", sst)] {
+            if stride < 1 {
+                let why = "strides are in elements and at least 1";
+                return Err(Error::BadValue { arg, value: stride as i64, why });
+            }
+        }
+        let why = "with these strides more than the address space for all members together";
+        let overflow = || Error::BadValue { arg: "nelems", value: nelems as i64, why };
+        let count = nelems.checked_mul(team.pes().len()).ok_or_else(overflow)?;
+        let span = |stride: isize| match count {
+            0 => Some(0),
+            _ => (count - 1)
+                .checked_mul(stride as usize)
+                .and_then(|steps| (steps + 1).checked_mul(elem))
+                .filter(|&span| span <= isize::MAX as usize),
+        };
+        let (to, from) = (span(dst).ok_or_else(overflow)?, span(sst).ok_or_else(overflow)?);
+        self.own_buffers(dest, to, source, from, false)?;
+        Ok((dst as usize * elem, sst as usize * elem))
+    }
+}
