@@ -16,6 +16,7 @@ mod surroundings;
 mod tools;
 mod traps;
 mod variants;
+mod whole;
 
 use libtest_mimic::{Arguments, Trial};
 
@@ -33,6 +34,7 @@ fn main() {
     limits::add(&mut trials);
     ring::add(&mut trials);
     setup::add(&mut trials);
+    whole::add(&mut trials);
     statics::add(&mut trials);
     variants::add(&mut trials);
     surroundings::add(&mut trials);
