@@ -122,6 +122,7 @@ int main(int argc, char **argv) {
   shmem_long_p(&ready, 3, right);
   shmem_wait(&ready, 0);
   CHECK(ready == 3);
+  shmem_barrier_all();
   shmem_long_p(&ready, 4, right);
   (shmem_wait_until)(&ready, _SHMEM_CMP_GE, 4);
   CHECK(ready == 4);
@@ -136,6 +137,7 @@ int main(int argc, char **argv) {
   shmem_longlong_wait(&longlong_flag, 0);
   CHECK(ready == 9 && short_flag == 1 && int_flag == 1 && longlong_flag == 1);
   shmem_short_wait_until(&short_flag, _SHMEM_CMP_LT, 2);
+  shmem_barrier_all();
   CHECK((shmem_swap)(&ready, 10, right) == 9);
   shmem_barrier_all();
   CHECK(ready == 10);
@@ -169,7 +171,10 @@ int main(int argc, char **argv) {
   CHECK(strcmp(name, _SHMEM_VENDOR_STRING) == 0);
   CHECK(pSync[0] == _SHMEM_SYNC_VALUE);
 
-  if (argc > 1 && strcmp(argv[1], "finalize") == 0) shmem_finalize();
+  if (argc > 1 && strcmp(argv[1], "finalize") == 0) {
+    shmem_finalize();
+    return 0;
+  }
   if (argc > 1 && strcmp(argv[1], "exit") == 0) exit(0);
   /* PE 0 is done at once; the others still read what it has. */
   if (me != 0) {

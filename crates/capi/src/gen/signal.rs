@@ -149,7 +149,7 @@ export! {
     // signal_op
     plain ["dushmemx_signal_op" "nvshmemx_signal_op"] (sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32) -> () => signal::op;
     // signal_add
-    plain [{ "shmemx_signal_add" "pshmemx_signal_add" }] (sig_addr: *mut u64, signal: u64, pe: i32) -> () => old::signal_add;
+    plain ["shmemx_signal_add"] (sig_addr: *mut u64, signal: u64, pe: i32) -> () => old::signal_add;
     // signal_set
-    plain [{ "shmemx_signal_set" "pshmemx_signal_set" }] (sig_addr: *mut u64, signal: u64, pe: i32) -> () => old::signal_set;
+    plain ["shmemx_signal_set"] (sig_addr: *mut u64, signal: u64, pe: i32) -> () => old::signal_set;
 }

@@ -5,6 +5,7 @@
 //! profile. A program is compiled once for all tests that run it.
 mod bad;
 mod build;
+mod older;
 mod programs;
 mod ring;
 mod setup;
@@ -32,6 +33,7 @@ fn main() {
     surroundings::add(&mut trials);
     bad::add(&mut trials);
     tools::add(&mut trials);
+    older::add(&mut trials);
     libtest_mimic::run(&arguments, trials).exit();
 }
 
