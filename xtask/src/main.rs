@@ -1,4 +1,5 @@
 //! `cargo xtask <task>`: what building, checking and trying out this workspace needs beyond cargo itself.
+mod bench;
 mod codegen;
 mod compat;
 mod demo;
@@ -17,6 +18,8 @@ cargo xtask test [--profile short]   installs what the tests need and runs all c
 cargo xtask install --prefix DIR [--compat-names]
                                      builds and installs programs, libraries and headers, if asked for also under
                                      the names that other projects' build files look for
+cargo xtask bench [--peer openmpi|raw] [--pairs N] [--pes LIST] [--rows LIST] [--active-sets] [--quick] [--limit SECONDS] [--out DIR] [--page FILE] [--prefix DIR]
+                                     the library beside another one, run in turn: table, JSON, picture
 cargo xtask codegen [--check]        writes headers, exported functions and tables from api/ (or only compares)
 cargo xtask symbols [LIBRARY]        compares the exported names of the library with the lists in api/names";
 
@@ -27,6 +30,12 @@ fn main() -> ExitCode {
         None => ("help", &[][..]),
     };
     let outcome = match task {
+        "bench" => {
+            return bench::command(rest).unwrap_or_else(|message| {
+                eprintln!("xtask: {message}");
+                ExitCode::from(2)
+            });
+        }
         "codegen" => codegen::run(rest),
         "symbols" => symbols::run(rest),
         "demo" => demo::command(rest),

@@ -29,6 +29,11 @@ pub enum BootError {
          DUSHMEM_LAUNCH can call init"
     )]
     Taken { pe: usize, pid: u32 },
+    #[error(
+        "another copy of dushmem in this process ({files}) has joined a job: a process can have one only; link the \
+         program, and every library that it loads, with the same shared library, or with the static one once"
+    )]
+    SecondCopy { files: String },
     #[error("{0}")]
     UniqueId(String),
     #[error("{0}")]

@@ -199,6 +199,11 @@ impl Bootstrap for Joined {
     fn abort(&self, code: i32, message: &str) -> ! {
         self.watch.abort(code, message)
     }
+
+    fn end_others(&self, code: i32) -> bool {
+        self.watch.end_others(code);
+        true
+    }
 }
 
 #[cfg(test)]

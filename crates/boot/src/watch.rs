@@ -71,6 +71,13 @@ impl Watch {
     pub(crate) fn abort(&self, code: i32, message: &str) -> ! {
         self.0.end(code, message, None)
     }
+
+    /// Ends all other PEs. This one is left to its caller.
+    pub(crate) fn end_others(&self, code: i32) {
+        if !self.0.ending.swap(true, Ordering::AcqRel) {
+            self.0.tell(code, "", None);
+        }
+    }
 }
 
 impl Shared {
@@ -141,21 +148,7 @@ impl Shared {
                 std::thread::park();
             }
         }
-        let pe = self.node.place().0;
-        let mut told = false;
-        if self.circle.is_host {
-            if !message.is_empty() {
-                eprintln!("{message}");
-            }
-            let silent = Message::Abort { pe, code, text: String::new() }.encode();
-            for other in self.circle.others.iter().filter(|other| Some(other.pe) != from) {
-                let _ = socket::send(&other.socket, &silent);
-            }
-            told = true;
-        } else if let (Some(host), None) = (self.circle.others.first(), from) {
-            let message = Message::Abort { pe, code, text: message.to_owned() };
-            told = socket::send(&host.socket, &message.encode()).is_ok();
-        }
+        let told = self.tell(code, message, from);
         if !told && !message.is_empty() {
             eprintln!("{message}");
         }
@@ -170,5 +163,25 @@ impl Shared {
             let _ = wait.recv_timeout(Duration::from_millis(500));
         }
         process::exit_now(code)
+    }
+
+    /// Tells those whom this PE is connected with that the job ends, all but `from`. False where nobody was told.
+    fn tell(&self, code: i32, message: &str, from: Option<usize>) -> bool {
+        let pe = self.node.place().0;
+        if self.circle.is_host {
+            if !message.is_empty() {
+                eprintln!("{message}");
+            }
+            let silent = Message::Abort { pe, code, text: String::new() }.encode();
+            for other in self.circle.others.iter().filter(|other| Some(other.pe) != from) {
+                let _ = socket::send(&other.socket, &silent);
+            }
+            true
+        } else if let (Some(host), None) = (self.circle.others.first(), from) {
+            let message = Message::Abort { pe, code, text: message.to_owned() };
+            socket::send(&host.socket, &message.encode()).is_ok()
+        } else {
+            false
+        }
     }
 }

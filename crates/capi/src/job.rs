@@ -32,6 +32,9 @@ const fn number(digits: &str) -> i32 {
 /// The world between init and the last finalize.
 static WORLD: AtomicPtr<World> = AtomicPtr::new(core::ptr::null_mut());
 
+/// Whether this process is about to exit and has ended the job's other PEs.
+static EXITING: AtomicBool = AtomicBool::new(false);
+
 /// Whether the library has been finalized before.
 static LEFT: AtomicBool = AtomicBool::new(false);
 
@@ -209,10 +212,15 @@ pub fn enter(name: Name, requested: i32, by: By<'_>) -> Result<i32> {
     Ok(job.thread_level)
 }
 
+/// From here on nothing waits for the other PEs any more. False from the second call on.
+pub fn begin_exit() -> bool {
+    !EXITING.swap(true, Ordering::AcqRel)
+}
+
 /// Counts one use less; the last one leaves the job. Nothing in a forked child, whose exit handlers, the
-/// parent's, may come here.
+/// parent's, may come here, and nothing in the exit handlers of a PE that ends the job.
 pub fn leave() -> Result<()> {
-    if forked_from().is_some() {
+    if forked_from().is_some() || EXITING.load(Ordering::Acquire) {
         return Ok(());
     }
     let mut job = job();

@@ -282,6 +282,13 @@ pub fn at_exit(handler: extern "C" fn()) -> bool {
     unsafe { libc::atexit(handler) == 0 }
 }
 
+/// Waits until another thread has ended the process.
+pub fn wait_for_exit() -> ! {
+    loop {
+        std::thread::park();
+    }
+}
+
 /// Writes out what the C library still buffers for any stream.
 pub fn flush_stdio() {
     // SAFETY: a null stream means all of them.

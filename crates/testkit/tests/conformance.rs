@@ -53,5 +53,6 @@ conformance! {
     heap: random_calls, nothing, nothing_disturbs_teams, calloc_is_zero, exhaustion, bad_frees,
         disagreements, addresses;
     lock: mutual_exclusion(MANY), first_come_first_served, testing_and_threads;
+    multiple: everything_at_once;
     errors: wrong_pe, wrong_addresses, null, misaligned, wrong_numbers;
 }

@@ -171,8 +171,16 @@ void dushmem_impl_ring_bell(int pe);
         } \
     }
 
-#define DUSHMEM_IMPL_PUT(F, NAME, T) DUSHMEM_IMPL_PUT_AS(F, NAME##_put, T, sizeof(T))
-#define DUSHMEM_IMPL_GET(F, NAME, T) DUSHMEM_IMPL_GET_AS(F, NAME##_get, T, sizeof(T))
+/* Where peers are mapped, what need not be complete before quiet is complete at once. */
+#define DUSHMEM_IMPL_PUT_BOTH(F, NAME, T, SIZE) \
+    DUSHMEM_IMPL_PUT_AS(F, NAME, T, SIZE) \
+    DUSHMEM_IMPL_PUT_AS(F, NAME##_nbi, T, SIZE)
+#define DUSHMEM_IMPL_GET_BOTH(F, NAME, T, SIZE) \
+    DUSHMEM_IMPL_GET_AS(F, NAME, T, SIZE) \
+    DUSHMEM_IMPL_GET_AS(F, NAME##_nbi, T, SIZE)
+
+#define DUSHMEM_IMPL_PUT(F, NAME, T) DUSHMEM_IMPL_PUT_BOTH(F, NAME##_put, T, sizeof(T))
+#define DUSHMEM_IMPL_GET(F, NAME, T) DUSHMEM_IMPL_GET_BOTH(F, NAME##_get, T, sizeof(T))
 
 /* Atomics. A misaligned word is left to the library, which says so. */
 #define DUSHMEM_IMPL_WORD(record, address, T, pe) \
@@ -312,18 +320,18 @@ void dushmem_impl_ring_bell(int pe);
     DUSHMEM_IMPL_OPAQUE_rma_##F(DUSHMEM_IMPL_G_OPAQUE, F) \
     DUSHMEM_IMPL_OPAQUE_rma_##F(DUSHMEM_IMPL_PUT, F) \
     DUSHMEM_IMPL_OPAQUE_rma_##F(DUSHMEM_IMPL_GET, F) \
-    DUSHMEM_IMPL_PUT_AS(F, putmem, void, 1u) \
-    DUSHMEM_IMPL_PUT_AS(F, put8, void, 1u) \
-    DUSHMEM_IMPL_PUT_AS(F, put16, void, 2u) \
-    DUSHMEM_IMPL_PUT_AS(F, put32, void, 4u) \
-    DUSHMEM_IMPL_PUT_AS(F, put64, void, 8u) \
-    DUSHMEM_IMPL_PUT_AS(F, put128, void, 16u) \
-    DUSHMEM_IMPL_GET_AS(F, getmem, void, 1u) \
-    DUSHMEM_IMPL_GET_AS(F, get8, void, 1u) \
-    DUSHMEM_IMPL_GET_AS(F, get16, void, 2u) \
-    DUSHMEM_IMPL_GET_AS(F, get32, void, 4u) \
-    DUSHMEM_IMPL_GET_AS(F, get64, void, 8u) \
-    DUSHMEM_IMPL_GET_AS(F, get128, void, 16u) \
+    DUSHMEM_IMPL_PUT_BOTH(F, putmem, void, 1u) \
+    DUSHMEM_IMPL_PUT_BOTH(F, put8, void, 1u) \
+    DUSHMEM_IMPL_PUT_BOTH(F, put16, void, 2u) \
+    DUSHMEM_IMPL_PUT_BOTH(F, put32, void, 4u) \
+    DUSHMEM_IMPL_PUT_BOTH(F, put64, void, 8u) \
+    DUSHMEM_IMPL_PUT_BOTH(F, put128, void, 16u) \
+    DUSHMEM_IMPL_GET_BOTH(F, getmem, void, 1u) \
+    DUSHMEM_IMPL_GET_BOTH(F, get8, void, 1u) \
+    DUSHMEM_IMPL_GET_BOTH(F, get16, void, 2u) \
+    DUSHMEM_IMPL_GET_BOTH(F, get32, void, 4u) \
+    DUSHMEM_IMPL_GET_BOTH(F, get64, void, 8u) \
+    DUSHMEM_IMPL_GET_BOTH(F, get128, void, 16u) \
     DUSHMEM_IMPL_EACH_amo_ext_##F(DUSHMEM_IMPL_AMO_FETCH, F) \
     DUSHMEM_IMPL_EACH_amo_ext_##F(DUSHMEM_IMPL_AMO_SET, F) \
     DUSHMEM_IMPL_EACH_amo_ext_##F(DUSHMEM_IMPL_AMO_SWAP, F) \

@@ -18,9 +18,10 @@ pub const SUPPORT: &[&str] = &[
 
 /// True for the operations that `host_inline.h` has a form of.
 pub fn is_inline(op: &Op) -> bool {
-    let transfers = ["<T>_p", "<T>_g", "<T>_put", "<T>_get", "put<N>", "get<N>", "putmem", "getmem"];
+    let transfers = ["<T>_put", "<T>_get", "put<N>", "get<N>", "putmem", "getmem"];
+    let transfer = transfers.contains(&op.name.strip_suffix("_nbi").unwrap_or(&op.name));
     let atomic = op.area == "amo" && op.name.contains("_atomic_") && !op.name.ends_with("_nbi");
-    op.body.is_some() && (atomic || transfers.contains(&op.name.as_str()))
+    op.body.is_some() && (atomic || transfer || ["<T>_p", "<T>_g"].contains(&op.name.as_str()))
 }
 
 const TABLES: &[&str] = &[

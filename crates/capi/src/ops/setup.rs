@@ -63,10 +63,23 @@ pub unsafe fn query_thread(provided: *mut i32, name: Name) {
 }
 
 pub unsafe fn global_exit(status: i32, _name: Name) {
-    match job::world() {
-        Some(world) => world.boot().abort(status, ""),
-        None => std::process::exit(status),
+    // The text wants the end that a return from `main` is: output written, exit handlers run.
+    if let Some(world) = job::world() {
+        if !job::begin_exit() {
+            // Another thread of this PE was first; its status counts.
+            dushmem_os::process::wait_for_exit();
+        }
+        if !world.boot().end_others(status) {
+            world.boot().abort(status, "");
+        }
     }
+    // A kernel's thread has too small a stack for the exit handlers of a program.
+    if dushmem_core::wait::in_fiber()
+        && std::thread::Builder::new().spawn(move || std::process::exit(status)).is_ok()
+    {
+        dushmem_os::process::wait_for_exit();
+    }
+    std::process::exit(status)
 }
 
 pub unsafe fn init_status(_name: Name) -> i32 {

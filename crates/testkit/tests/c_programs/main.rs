@@ -5,6 +5,8 @@
 //! profile. A program is compiled once for all tests that run it.
 mod bad;
 mod build;
+mod life;
+mod limits;
 mod older;
 mod programs;
 mod ring;
@@ -12,7 +14,9 @@ mod setup;
 mod statics;
 mod surroundings;
 mod tools;
+mod traps;
 mod variants;
+mod whole;
 
 use libtest_mimic::{Arguments, Trial};
 
@@ -26,14 +30,18 @@ fn main() {
     }
     let mut trials = Vec::new();
     programs::add(&mut trials);
+    life::add(&mut trials);
+    limits::add(&mut trials);
     ring::add(&mut trials);
     setup::add(&mut trials);
+    whole::add(&mut trials);
     statics::add(&mut trials);
     variants::add(&mut trials);
     surroundings::add(&mut trials);
     bad::add(&mut trials);
     tools::add(&mut trials);
     older::add(&mut trials);
+    traps::add(&mut trials);
     libtest_mimic::run(&arguments, trials).exit();
 }
 
