@@ -8,6 +8,7 @@
 /* DUSHMEM: all that the library can do, under one prefix. */
 
 #include <dushmem/impl/host_common.h>
+#include <dushmem/impl/half.h>
 
 /* A team of PEs. */
 typedef int32_t dushmem_team_t;
@@ -33,6 +34,10 @@ typedef struct {
 } dushmem_team_config_t;
 #define DUSHMEM_TEAM_CONFIG_INITIALIZER \
     {(2 << 16) + (int)sizeof(dushmem_team_config_t), 0, DUSHMEM_TEAM_UNIQUID_INITIALIZER, {0}}
+
+/* 16-bit floating-point numbers: those of CUDA's headers, where the program includes them before. */
+typedef dushmem_impl_half dushmem_half_t;
+typedef dushmem_impl_bfloat16 dushmem_bfloat16_t;
 
 #define DUSHMEM_CMP_EQ 0 /* comparison, section 9.11 */
 #define DUSHMEM_CMP_NE 1 /* comparison, section 9.11 */
@@ -68,6 +73,7 @@ typedef struct {
 #define DUSHMEM_VENDOR_MAJOR_VERSION 0 /* release of dushmem */
 #define DUSHMEM_VENDOR_MINOR_VERSION 1 /* release of dushmem */
 #define DUSHMEM_VENDOR_PATCH_VERSION 0 /* release of dushmem */
+#define DUSHMEM_VENDOR_VERSION (DUSHMEM_VENDOR_MAJOR_VERSION * 10000 + DUSHMEM_VENDOR_MINOR_VERSION * 100 + DUSHMEM_VENDOR_PATCH_VERSION) /* release of dushmem in one number */
 #define DUSHMEM_PE_INVALID (-1) /* no PE */
 #define DUSHMEM_STATUS_NOT_INITIALIZED 0 /* what init_status returns */
 #define DUSHMEM_STATUS_IS_BOOTSTRAPPED 1 /* what init_status returns */
@@ -239,6 +245,8 @@ void dushmem_uint64_put(uint64_t *dest, const uint64_t *source, size_t nelems, i
 void dushmem_size_put(size_t *dest, const size_t *source, size_t nelems, int pe);
 void dushmem_ptrdiff_put(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe);
 void dushmem_longdouble_put(long double *dest, const long double *source, size_t nelems, int pe);
+void dushmem_half_put(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int pe);
+void dushmem_bfloat16_put(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int pe);
 void dushmem_ctx_float_put(dushmem_ctx_t ctx, float *dest, const float *source, size_t nelems, int pe);
 void dushmem_ctx_double_put(dushmem_ctx_t ctx, double *dest, const double *source, size_t nelems, int pe);
 void dushmem_ctx_char_put(dushmem_ctx_t ctx, char *dest, const char *source, size_t nelems, int pe);
@@ -263,6 +271,8 @@ void dushmem_ctx_uint64_put(dushmem_ctx_t ctx, uint64_t *dest, const uint64_t *s
 void dushmem_ctx_size_put(dushmem_ctx_t ctx, size_t *dest, const size_t *source, size_t nelems, int pe);
 void dushmem_ctx_ptrdiff_put(dushmem_ctx_t ctx, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe);
 void dushmem_ctx_longdouble_put(dushmem_ctx_t ctx, long double *dest, const long double *source, size_t nelems, int pe);
+void dushmem_ctx_half_put(dushmem_ctx_t ctx, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int pe);
+void dushmem_ctx_bfloat16_put(dushmem_ctx_t ctx, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int pe);
 
 /* As put, elements of N bits. */
 void dushmem_put8(void *dest, const void *source, size_t nelems, int pe);
@@ -305,6 +315,8 @@ void dushmem_uint64_p(uint64_t *dest, uint64_t value, int pe);
 void dushmem_size_p(size_t *dest, size_t value, int pe);
 void dushmem_ptrdiff_p(ptrdiff_t *dest, ptrdiff_t value, int pe);
 void dushmem_longdouble_p(long double *dest, long double value, int pe);
+void dushmem_half_p(dushmem_impl_half *dest, dushmem_impl_half value, int pe);
+void dushmem_bfloat16_p(dushmem_impl_bfloat16 *dest, dushmem_impl_bfloat16 value, int pe);
 void dushmem_ctx_float_p(dushmem_ctx_t ctx, float *dest, float value, int pe);
 void dushmem_ctx_double_p(dushmem_ctx_t ctx, double *dest, double value, int pe);
 void dushmem_ctx_char_p(dushmem_ctx_t ctx, char *dest, char value, int pe);
@@ -329,6 +341,8 @@ void dushmem_ctx_uint64_p(dushmem_ctx_t ctx, uint64_t *dest, uint64_t value, int
 void dushmem_ctx_size_p(dushmem_ctx_t ctx, size_t *dest, size_t value, int pe);
 void dushmem_ctx_ptrdiff_p(dushmem_ctx_t ctx, ptrdiff_t *dest, ptrdiff_t value, int pe);
 void dushmem_ctx_longdouble_p(dushmem_ctx_t ctx, long double *dest, long double value, int pe);
+void dushmem_ctx_half_p(dushmem_ctx_t ctx, dushmem_impl_half *dest, dushmem_impl_half value, int pe);
+void dushmem_ctx_bfloat16_p(dushmem_ctx_t ctx, dushmem_impl_bfloat16 *dest, dushmem_impl_bfloat16 value, int pe);
 
 /* Strided put: dst and sst are the strides of dest and source in elements, at least 1. */
 void dushmem_float_iput(float *dest, const float *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
@@ -355,6 +369,8 @@ void dushmem_uint64_iput(uint64_t *dest, const uint64_t *source, ptrdiff_t dst, 
 void dushmem_size_iput(size_t *dest, const size_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_ptrdiff_iput(ptrdiff_t *dest, const ptrdiff_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_longdouble_iput(long double *dest, const long double *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+void dushmem_half_iput(dushmem_impl_half *dest, const dushmem_impl_half *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+void dushmem_bfloat16_iput(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_ctx_float_iput(dushmem_ctx_t ctx, float *dest, const float *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_ctx_double_iput(dushmem_ctx_t ctx, double *dest, const double *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_ctx_char_iput(dushmem_ctx_t ctx, char *dest, const char *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
@@ -379,6 +395,8 @@ void dushmem_ctx_uint64_iput(dushmem_ctx_t ctx, uint64_t *dest, const uint64_t *
 void dushmem_ctx_size_iput(dushmem_ctx_t ctx, size_t *dest, const size_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_ctx_ptrdiff_iput(dushmem_ctx_t ctx, ptrdiff_t *dest, const ptrdiff_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_ctx_longdouble_iput(dushmem_ctx_t ctx, long double *dest, const long double *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+void dushmem_ctx_half_iput(dushmem_ctx_t ctx, dushmem_impl_half *dest, const dushmem_impl_half *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+void dushmem_ctx_bfloat16_iput(dushmem_ctx_t ctx, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 
 /* Strided put, elements of N bits. */
 void dushmem_iput8(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
@@ -419,6 +437,8 @@ void dushmem_uint64_ibput(uint64_t *dest, const uint64_t *source, ptrdiff_t dst,
 void dushmem_size_ibput(size_t *dest, const size_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe);
 void dushmem_ptrdiff_ibput(ptrdiff_t *dest, const ptrdiff_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe);
 void dushmem_longdouble_ibput(long double *dest, const long double *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe);
+void dushmem_half_ibput(dushmem_impl_half *dest, const dushmem_impl_half *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe);
+void dushmem_bfloat16_ibput(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe);
 void dushmem_ctx_float_ibput(dushmem_ctx_t ctx, float *dest, const float *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe);
 void dushmem_ctx_double_ibput(dushmem_ctx_t ctx, double *dest, const double *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe);
 void dushmem_ctx_char_ibput(dushmem_ctx_t ctx, char *dest, const char *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe);
@@ -443,6 +463,8 @@ void dushmem_ctx_uint64_ibput(dushmem_ctx_t ctx, uint64_t *dest, const uint64_t 
 void dushmem_ctx_size_ibput(dushmem_ctx_t ctx, size_t *dest, const size_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe);
 void dushmem_ctx_ptrdiff_ibput(dushmem_ctx_t ctx, ptrdiff_t *dest, const ptrdiff_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe);
 void dushmem_ctx_longdouble_ibput(dushmem_ctx_t ctx, long double *dest, const long double *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe);
+void dushmem_ctx_half_ibput(dushmem_ctx_t ctx, dushmem_impl_half *dest, const dushmem_impl_half *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe);
+void dushmem_ctx_bfloat16_ibput(dushmem_ctx_t ctx, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe);
 
 /* Strided put of blocks of bsize elements of N bits; dst and sst count elements from one block to the next. */
 void dushmem_ibput8(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe);
@@ -483,6 +505,8 @@ void dushmem_uint64_get(uint64_t *dest, const uint64_t *source, size_t nelems, i
 void dushmem_size_get(size_t *dest, const size_t *source, size_t nelems, int pe);
 void dushmem_ptrdiff_get(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe);
 void dushmem_longdouble_get(long double *dest, const long double *source, size_t nelems, int pe);
+void dushmem_half_get(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int pe);
+void dushmem_bfloat16_get(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int pe);
 void dushmem_ctx_float_get(dushmem_ctx_t ctx, float *dest, const float *source, size_t nelems, int pe);
 void dushmem_ctx_double_get(dushmem_ctx_t ctx, double *dest, const double *source, size_t nelems, int pe);
 void dushmem_ctx_char_get(dushmem_ctx_t ctx, char *dest, const char *source, size_t nelems, int pe);
@@ -507,6 +531,8 @@ void dushmem_ctx_uint64_get(dushmem_ctx_t ctx, uint64_t *dest, const uint64_t *s
 void dushmem_ctx_size_get(dushmem_ctx_t ctx, size_t *dest, const size_t *source, size_t nelems, int pe);
 void dushmem_ctx_ptrdiff_get(dushmem_ctx_t ctx, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe);
 void dushmem_ctx_longdouble_get(dushmem_ctx_t ctx, long double *dest, const long double *source, size_t nelems, int pe);
+void dushmem_ctx_half_get(dushmem_ctx_t ctx, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int pe);
+void dushmem_ctx_bfloat16_get(dushmem_ctx_t ctx, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int pe);
 
 /* As get, elements of N bits. */
 void dushmem_get8(void *dest, const void *source, size_t nelems, int pe);
@@ -549,6 +575,8 @@ uint64_t dushmem_uint64_g(const uint64_t *source, int pe);
 size_t dushmem_size_g(const size_t *source, int pe);
 ptrdiff_t dushmem_ptrdiff_g(const ptrdiff_t *source, int pe);
 long double dushmem_longdouble_g(const long double *source, int pe);
+dushmem_impl_half dushmem_half_g(const dushmem_impl_half *source, int pe);
+dushmem_impl_bfloat16 dushmem_bfloat16_g(const dushmem_impl_bfloat16 *source, int pe);
 float dushmem_ctx_float_g(dushmem_ctx_t ctx, const float *source, int pe);
 double dushmem_ctx_double_g(dushmem_ctx_t ctx, const double *source, int pe);
 char dushmem_ctx_char_g(dushmem_ctx_t ctx, const char *source, int pe);
@@ -573,6 +601,8 @@ uint64_t dushmem_ctx_uint64_g(dushmem_ctx_t ctx, const uint64_t *source, int pe)
 size_t dushmem_ctx_size_g(dushmem_ctx_t ctx, const size_t *source, int pe);
 ptrdiff_t dushmem_ctx_ptrdiff_g(dushmem_ctx_t ctx, const ptrdiff_t *source, int pe);
 long double dushmem_ctx_longdouble_g(dushmem_ctx_t ctx, const long double *source, int pe);
+dushmem_impl_half dushmem_ctx_half_g(dushmem_ctx_t ctx, const dushmem_impl_half *source, int pe);
+dushmem_impl_bfloat16 dushmem_ctx_bfloat16_g(dushmem_ctx_t ctx, const dushmem_impl_bfloat16 *source, int pe);
 
 /* Strided get: dst and sst are the strides of dest and source in elements, at least 1. */
 void dushmem_float_iget(float *dest, const float *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
@@ -599,6 +629,8 @@ void dushmem_uint64_iget(uint64_t *dest, const uint64_t *source, ptrdiff_t dst, 
 void dushmem_size_iget(size_t *dest, const size_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_ptrdiff_iget(ptrdiff_t *dest, const ptrdiff_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_longdouble_iget(long double *dest, const long double *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+void dushmem_half_iget(dushmem_impl_half *dest, const dushmem_impl_half *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+void dushmem_bfloat16_iget(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_ctx_float_iget(dushmem_ctx_t ctx, float *dest, const float *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_ctx_double_iget(dushmem_ctx_t ctx, double *dest, const double *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_ctx_char_iget(dushmem_ctx_t ctx, char *dest, const char *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
@@ -623,6 +655,8 @@ void dushmem_ctx_uint64_iget(dushmem_ctx_t ctx, uint64_t *dest, const uint64_t *
 void dushmem_ctx_size_iget(dushmem_ctx_t ctx, size_t *dest, const size_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_ctx_ptrdiff_iget(dushmem_ctx_t ctx, ptrdiff_t *dest, const ptrdiff_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_ctx_longdouble_iget(dushmem_ctx_t ctx, long double *dest, const long double *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+void dushmem_ctx_half_iget(dushmem_ctx_t ctx, dushmem_impl_half *dest, const dushmem_impl_half *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+void dushmem_ctx_bfloat16_iget(dushmem_ctx_t ctx, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 
 /* Strided get, elements of N bits. */
 void dushmem_iget8(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
@@ -663,6 +697,8 @@ void dushmem_uint64_ibget(uint64_t *dest, const uint64_t *source, ptrdiff_t dst,
 void dushmem_size_ibget(size_t *dest, const size_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe);
 void dushmem_ptrdiff_ibget(ptrdiff_t *dest, const ptrdiff_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe);
 void dushmem_longdouble_ibget(long double *dest, const long double *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe);
+void dushmem_half_ibget(dushmem_impl_half *dest, const dushmem_impl_half *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe);
+void dushmem_bfloat16_ibget(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe);
 void dushmem_ctx_float_ibget(dushmem_ctx_t ctx, float *dest, const float *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe);
 void dushmem_ctx_double_ibget(dushmem_ctx_t ctx, double *dest, const double *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe);
 void dushmem_ctx_char_ibget(dushmem_ctx_t ctx, char *dest, const char *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe);
@@ -687,6 +723,8 @@ void dushmem_ctx_uint64_ibget(dushmem_ctx_t ctx, uint64_t *dest, const uint64_t 
 void dushmem_ctx_size_ibget(dushmem_ctx_t ctx, size_t *dest, const size_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe);
 void dushmem_ctx_ptrdiff_ibget(dushmem_ctx_t ctx, ptrdiff_t *dest, const ptrdiff_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe);
 void dushmem_ctx_longdouble_ibget(dushmem_ctx_t ctx, long double *dest, const long double *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe);
+void dushmem_ctx_half_ibget(dushmem_ctx_t ctx, dushmem_impl_half *dest, const dushmem_impl_half *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe);
+void dushmem_ctx_bfloat16_ibget(dushmem_ctx_t ctx, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe);
 
 /* Strided get of blocks of bsize elements of N bits; dst and sst count elements from one block to the next. */
 void dushmem_ibget8(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe);
@@ -727,6 +765,8 @@ void dushmem_uint64_put_nbi(uint64_t *dest, const uint64_t *source, size_t nelem
 void dushmem_size_put_nbi(size_t *dest, const size_t *source, size_t nelems, int pe);
 void dushmem_ptrdiff_put_nbi(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe);
 void dushmem_longdouble_put_nbi(long double *dest, const long double *source, size_t nelems, int pe);
+void dushmem_half_put_nbi(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int pe);
+void dushmem_bfloat16_put_nbi(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int pe);
 void dushmem_ctx_float_put_nbi(dushmem_ctx_t ctx, float *dest, const float *source, size_t nelems, int pe);
 void dushmem_ctx_double_put_nbi(dushmem_ctx_t ctx, double *dest, const double *source, size_t nelems, int pe);
 void dushmem_ctx_char_put_nbi(dushmem_ctx_t ctx, char *dest, const char *source, size_t nelems, int pe);
@@ -751,6 +791,8 @@ void dushmem_ctx_uint64_put_nbi(dushmem_ctx_t ctx, uint64_t *dest, const uint64_
 void dushmem_ctx_size_put_nbi(dushmem_ctx_t ctx, size_t *dest, const size_t *source, size_t nelems, int pe);
 void dushmem_ctx_ptrdiff_put_nbi(dushmem_ctx_t ctx, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe);
 void dushmem_ctx_longdouble_put_nbi(dushmem_ctx_t ctx, long double *dest, const long double *source, size_t nelems, int pe);
+void dushmem_ctx_half_put_nbi(dushmem_ctx_t ctx, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int pe);
+void dushmem_ctx_bfloat16_put_nbi(dushmem_ctx_t ctx, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int pe);
 
 /* As put, elements of N bits; source is in use until quiet. */
 void dushmem_put8_nbi(void *dest, const void *source, size_t nelems, int pe);
@@ -793,6 +835,8 @@ void dushmem_uint64_get_nbi(uint64_t *dest, const uint64_t *source, size_t nelem
 void dushmem_size_get_nbi(size_t *dest, const size_t *source, size_t nelems, int pe);
 void dushmem_ptrdiff_get_nbi(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe);
 void dushmem_longdouble_get_nbi(long double *dest, const long double *source, size_t nelems, int pe);
+void dushmem_half_get_nbi(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int pe);
+void dushmem_bfloat16_get_nbi(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int pe);
 void dushmem_ctx_float_get_nbi(dushmem_ctx_t ctx, float *dest, const float *source, size_t nelems, int pe);
 void dushmem_ctx_double_get_nbi(dushmem_ctx_t ctx, double *dest, const double *source, size_t nelems, int pe);
 void dushmem_ctx_char_get_nbi(dushmem_ctx_t ctx, char *dest, const char *source, size_t nelems, int pe);
@@ -817,6 +861,8 @@ void dushmem_ctx_uint64_get_nbi(dushmem_ctx_t ctx, uint64_t *dest, const uint64_
 void dushmem_ctx_size_get_nbi(dushmem_ctx_t ctx, size_t *dest, const size_t *source, size_t nelems, int pe);
 void dushmem_ctx_ptrdiff_get_nbi(dushmem_ctx_t ctx, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe);
 void dushmem_ctx_longdouble_get_nbi(dushmem_ctx_t ctx, long double *dest, const long double *source, size_t nelems, int pe);
+void dushmem_ctx_half_get_nbi(dushmem_ctx_t ctx, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int pe);
+void dushmem_ctx_bfloat16_get_nbi(dushmem_ctx_t ctx, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int pe);
 
 /* As get, elements of N bits; dest is valid after quiet. */
 void dushmem_get8_nbi(void *dest, const void *source, size_t nelems, int pe);
@@ -1427,6 +1473,8 @@ void dushmem_uint64_put_signal(uint64_t *dest, const uint64_t *source, size_t ne
 void dushmem_size_put_signal(size_t *dest, const size_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_ptrdiff_put_signal(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_longdouble_put_signal(long double *dest, const long double *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
+void dushmem_half_put_signal(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
+void dushmem_bfloat16_put_signal(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_ctx_float_put_signal(dushmem_ctx_t ctx, float *dest, const float *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_ctx_double_put_signal(dushmem_ctx_t ctx, double *dest, const double *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_ctx_char_put_signal(dushmem_ctx_t ctx, char *dest, const char *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
@@ -1451,6 +1499,8 @@ void dushmem_ctx_uint64_put_signal(dushmem_ctx_t ctx, uint64_t *dest, const uint
 void dushmem_ctx_size_put_signal(dushmem_ctx_t ctx, size_t *dest, const size_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_ctx_ptrdiff_put_signal(dushmem_ctx_t ctx, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_ctx_longdouble_put_signal(dushmem_ctx_t ctx, long double *dest, const long double *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
+void dushmem_ctx_half_put_signal(dushmem_ctx_t ctx, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
+void dushmem_ctx_bfloat16_put_signal(dushmem_ctx_t ctx, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 
 /* As put_signal, elements of N bits. */
 void dushmem_put8_signal(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
@@ -1493,6 +1543,8 @@ void dushmem_uint64_put_signal_nbi(uint64_t *dest, const uint64_t *source, size_
 void dushmem_size_put_signal_nbi(size_t *dest, const size_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_ptrdiff_put_signal_nbi(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_longdouble_put_signal_nbi(long double *dest, const long double *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
+void dushmem_half_put_signal_nbi(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
+void dushmem_bfloat16_put_signal_nbi(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_ctx_float_put_signal_nbi(dushmem_ctx_t ctx, float *dest, const float *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_ctx_double_put_signal_nbi(dushmem_ctx_t ctx, double *dest, const double *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_ctx_char_put_signal_nbi(dushmem_ctx_t ctx, char *dest, const char *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
@@ -1517,6 +1569,8 @@ void dushmem_ctx_uint64_put_signal_nbi(dushmem_ctx_t ctx, uint64_t *dest, const 
 void dushmem_ctx_size_put_signal_nbi(dushmem_ctx_t ctx, size_t *dest, const size_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_ctx_ptrdiff_put_signal_nbi(dushmem_ctx_t ctx, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_ctx_longdouble_put_signal_nbi(dushmem_ctx_t ctx, long double *dest, const long double *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
+void dushmem_ctx_half_put_signal_nbi(dushmem_ctx_t ctx, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
+void dushmem_ctx_bfloat16_put_signal_nbi(dushmem_ctx_t ctx, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 
 /* As put_signal, elements of N bits; source is in use until quiet. */
 void dushmem_put8_signal_nbi(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
@@ -1550,6 +1604,14 @@ uint64_t dushmem_signal_fetch(const uint64_t *sig_addr);
 /* Sets a signal word of PE pe. */
 void dushmem_signal_set(uint64_t *sig_addr, uint64_t signal, int pe);
 void dushmem_ctx_signal_set(dushmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signal, int pe);
+
+/* ---- Communication sessions (OpenSHMEM 1.6, section 9.9) ---- */
+
+/* Says what is going to be issued on the context: hints only. */
+void dushmem_ctx_session_start(dushmem_ctx_t ctx, long options, const dushmem_ctx_session_config_t *config, long config_mask);
+
+/* Ends the context's session. */
+void dushmem_ctx_session_stop(dushmem_ctx_t ctx);
 
 /* ---- Collectives (OpenSHMEM 1.6, section 9.10) ---- */
 
@@ -1589,6 +1651,8 @@ int dushmem_uint64_alltoall(dushmem_team_t team, uint64_t *dest, const uint64_t 
 int dushmem_size_alltoall(dushmem_team_t team, size_t *dest, const size_t *source, size_t nelems);
 int dushmem_ptrdiff_alltoall(dushmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems);
 int dushmem_longdouble_alltoall(dushmem_team_t team, long double *dest, const long double *source, size_t nelems);
+int dushmem_half_alltoall(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems);
+int dushmem_bfloat16_alltoall(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems);
 
 /* As alltoall, nelems bytes a pair of PEs. */
 int dushmem_alltoallmem(dushmem_team_t team, void *dest, const void *source, size_t nelems);
@@ -1620,6 +1684,8 @@ int dushmem_uint64_alltoalls(dushmem_team_t team, uint64_t *dest, const uint64_t
 int dushmem_size_alltoalls(dushmem_team_t team, size_t *dest, const size_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems);
 int dushmem_ptrdiff_alltoalls(dushmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems);
 int dushmem_longdouble_alltoalls(dushmem_team_t team, long double *dest, const long double *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems);
+int dushmem_half_alltoalls(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems);
+int dushmem_bfloat16_alltoalls(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems);
 
 /* As alltoalls, nelems bytes a pair of PEs. */
 int dushmem_alltoallsmem(dushmem_team_t team, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems);
@@ -1651,6 +1717,8 @@ int dushmem_uint64_broadcast(dushmem_team_t team, uint64_t *dest, const uint64_t
 int dushmem_size_broadcast(dushmem_team_t team, size_t *dest, const size_t *source, size_t nelems, int PE_root);
 int dushmem_ptrdiff_broadcast(dushmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int PE_root);
 int dushmem_longdouble_broadcast(dushmem_team_t team, long double *dest, const long double *source, size_t nelems, int PE_root);
+int dushmem_half_broadcast(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int PE_root);
+int dushmem_bfloat16_broadcast(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int PE_root);
 
 /* As broadcast, nelems bytes. */
 int dushmem_broadcastmem(dushmem_team_t team, void *dest, const void *source, size_t nelems, int PE_root);
@@ -1682,6 +1750,8 @@ int dushmem_uint64_collect(dushmem_team_t team, uint64_t *dest, const uint64_t *
 int dushmem_size_collect(dushmem_team_t team, size_t *dest, const size_t *source, size_t nelems);
 int dushmem_ptrdiff_collect(dushmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems);
 int dushmem_longdouble_collect(dushmem_team_t team, long double *dest, const long double *source, size_t nelems);
+int dushmem_half_collect(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems);
+int dushmem_bfloat16_collect(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems);
 
 #ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
@@ -1710,6 +1780,8 @@ int dushmem_uint64_fcollect(dushmem_team_t team, uint64_t *dest, const uint64_t 
 int dushmem_size_fcollect(dushmem_team_t team, size_t *dest, const size_t *source, size_t nelems);
 int dushmem_ptrdiff_fcollect(dushmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems);
 int dushmem_longdouble_fcollect(dushmem_team_t team, long double *dest, const long double *source, size_t nelems);
+int dushmem_half_fcollect(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems);
+int dushmem_bfloat16_fcollect(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems);
 
 #endif
 
@@ -1806,6 +1878,8 @@ int dushmem_uint64_max_reduce(dushmem_team_t team, uint64_t *dest, const uint64_
 int dushmem_size_max_reduce(dushmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
 int dushmem_ptrdiff_max_reduce(dushmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nreduce);
 int dushmem_longdouble_max_reduce(dushmem_team_t team, long double *dest, const long double *source, size_t nreduce);
+int dushmem_half_max_reduce(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce);
+int dushmem_bfloat16_max_reduce(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce);
 
 /* Minimum over the team, element by element, stored on every PE. */
 int dushmem_float_min_reduce(dushmem_team_t team, float *dest, const float *source, size_t nreduce);
@@ -1832,6 +1906,8 @@ int dushmem_uint64_min_reduce(dushmem_team_t team, uint64_t *dest, const uint64_
 int dushmem_size_min_reduce(dushmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
 int dushmem_ptrdiff_min_reduce(dushmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nreduce);
 int dushmem_longdouble_min_reduce(dushmem_team_t team, long double *dest, const long double *source, size_t nreduce);
+int dushmem_half_min_reduce(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce);
+int dushmem_bfloat16_min_reduce(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce);
 
 /* Sum over the team, element by element, stored on every PE. */
 int dushmem_float_sum_reduce(dushmem_team_t team, float *dest, const float *source, size_t nreduce);
@@ -1860,6 +1936,8 @@ int dushmem_ptrdiff_sum_reduce(dushmem_team_t team, ptrdiff_t *dest, const ptrdi
 int dushmem_longdouble_sum_reduce(dushmem_team_t team, long double *dest, const long double *source, size_t nreduce);
 int dushmem_complexd_sum_reduce(dushmem_team_t team, dushmem_impl_complexd *dest, const dushmem_impl_complexd *source, size_t nreduce);
 int dushmem_complexf_sum_reduce(dushmem_team_t team, dushmem_impl_complexf *dest, const dushmem_impl_complexf *source, size_t nreduce);
+int dushmem_half_sum_reduce(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce);
+int dushmem_bfloat16_sum_reduce(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce);
 
 /* Product over the team, element by element, stored on every PE. */
 int dushmem_float_prod_reduce(dushmem_team_t team, float *dest, const float *source, size_t nreduce);
@@ -1888,6 +1966,8 @@ int dushmem_ptrdiff_prod_reduce(dushmem_team_t team, ptrdiff_t *dest, const ptrd
 int dushmem_longdouble_prod_reduce(dushmem_team_t team, long double *dest, const long double *source, size_t nreduce);
 int dushmem_complexd_prod_reduce(dushmem_team_t team, dushmem_impl_complexd *dest, const dushmem_impl_complexd *source, size_t nreduce);
 int dushmem_complexf_prod_reduce(dushmem_team_t team, dushmem_impl_complexf *dest, const dushmem_impl_complexf *source, size_t nreduce);
+int dushmem_half_prod_reduce(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce);
+int dushmem_bfloat16_prod_reduce(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce);
 
 #endif
 
@@ -1918,6 +1998,8 @@ int dushmem_ptrdiff_sum_inscan(dushmem_team_t team, ptrdiff_t *dest, const ptrdi
 int dushmem_longdouble_sum_inscan(dushmem_team_t team, long double *dest, const long double *source, size_t nelems);
 int dushmem_complexd_sum_inscan(dushmem_team_t team, dushmem_impl_complexd *dest, const dushmem_impl_complexd *source, size_t nelems);
 int dushmem_complexf_sum_inscan(dushmem_team_t team, dushmem_impl_complexf *dest, const dushmem_impl_complexf *source, size_t nelems);
+int dushmem_half_sum_inscan(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems);
+int dushmem_bfloat16_sum_inscan(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems);
 
 /* Sum over the PEs of the team below this one, element by element; 0 on the first. */
 int dushmem_float_sum_exscan(dushmem_team_t team, float *dest, const float *source, size_t nelems);
@@ -1946,6 +2028,8 @@ int dushmem_ptrdiff_sum_exscan(dushmem_team_t team, ptrdiff_t *dest, const ptrdi
 int dushmem_longdouble_sum_exscan(dushmem_team_t team, long double *dest, const long double *source, size_t nelems);
 int dushmem_complexd_sum_exscan(dushmem_team_t team, dushmem_impl_complexd *dest, const dushmem_impl_complexd *source, size_t nelems);
 int dushmem_complexf_sum_exscan(dushmem_team_t team, dushmem_impl_complexf *dest, const dushmem_impl_complexf *source, size_t nelems);
+int dushmem_half_sum_exscan(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems);
+int dushmem_bfloat16_sum_exscan(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems);
 
 #ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
@@ -2037,6 +2121,8 @@ int dushmem_uint64_max_reducescatter(dushmem_team_t team, uint64_t *dest, const 
 int dushmem_size_max_reducescatter(dushmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
 int dushmem_ptrdiff_max_reducescatter(dushmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nreduce);
 int dushmem_longdouble_max_reducescatter(dushmem_team_t team, long double *dest, const long double *source, size_t nreduce);
+int dushmem_half_max_reducescatter(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce);
+int dushmem_bfloat16_max_reducescatter(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce);
 
 /* As min_reduce of as many blocks of nreduce elements as the team has PEs; each PE gets its block. */
 int dushmem_float_min_reducescatter(dushmem_team_t team, float *dest, const float *source, size_t nreduce);
@@ -2063,6 +2149,8 @@ int dushmem_uint64_min_reducescatter(dushmem_team_t team, uint64_t *dest, const 
 int dushmem_size_min_reducescatter(dushmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
 int dushmem_ptrdiff_min_reducescatter(dushmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nreduce);
 int dushmem_longdouble_min_reducescatter(dushmem_team_t team, long double *dest, const long double *source, size_t nreduce);
+int dushmem_half_min_reducescatter(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce);
+int dushmem_bfloat16_min_reducescatter(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce);
 
 /* As sum_reduce of as many blocks of nreduce elements as the team has PEs; each PE gets its block. */
 int dushmem_float_sum_reducescatter(dushmem_team_t team, float *dest, const float *source, size_t nreduce);
@@ -2091,6 +2179,8 @@ int dushmem_ptrdiff_sum_reducescatter(dushmem_team_t team, ptrdiff_t *dest, cons
 int dushmem_longdouble_sum_reducescatter(dushmem_team_t team, long double *dest, const long double *source, size_t nreduce);
 int dushmem_complexd_sum_reducescatter(dushmem_team_t team, dushmem_impl_complexd *dest, const dushmem_impl_complexd *source, size_t nreduce);
 int dushmem_complexf_sum_reducescatter(dushmem_team_t team, dushmem_impl_complexf *dest, const dushmem_impl_complexf *source, size_t nreduce);
+int dushmem_half_sum_reducescatter(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce);
+int dushmem_bfloat16_sum_reducescatter(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce);
 
 /* As prod_reduce of as many blocks of nreduce elements as the team has PEs; each PE gets its block. */
 int dushmem_float_prod_reducescatter(dushmem_team_t team, float *dest, const float *source, size_t nreduce);
@@ -2119,6 +2209,8 @@ int dushmem_ptrdiff_prod_reducescatter(dushmem_team_t team, ptrdiff_t *dest, con
 int dushmem_longdouble_prod_reducescatter(dushmem_team_t team, long double *dest, const long double *source, size_t nreduce);
 int dushmem_complexd_prod_reducescatter(dushmem_team_t team, dushmem_impl_complexd *dest, const dushmem_impl_complexd *source, size_t nreduce);
 int dushmem_complexf_prod_reducescatter(dushmem_team_t team, dushmem_impl_complexf *dest, const dushmem_impl_complexf *source, size_t nreduce);
+int dushmem_half_prod_reducescatter(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce);
+int dushmem_bfloat16_prod_reducescatter(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce);
 
 #endif
 
@@ -2384,13 +2476,10 @@ void dushmem_set_lock(long *lock);
 /* Takes the lock if it is free: 0 if taken, 1 if not. */
 int dushmem_test_lock(long *lock);
 
-/* ---- Communication sessions (OpenSHMEM 1.6, section 9.9) ---- */
+/* ---- Profiling (OpenSHMEM 1.6, section 10) ---- */
 
-/* Says what is going to be issued on the context: hints only. */
-void dushmem_ctx_session_start(dushmem_ctx_t ctx, long options, const dushmem_ctx_session_config_t *config, long config_mask);
-
-/* Ends the context's session. */
-void dushmem_ctx_session_stop(dushmem_ctx_t ctx);
+/* What a tool in front of the library does at level; without a tool nothing. */
+void dushmem_pcontrol(int level, ...);
 
 #if !defined(DUSHMEM_NO_INLINE) && !defined(DUSHMEM_IMPL_DEVICE_COMPILER)
 DUSHMEM_IMPL_INLINE_FAMILY(dushmem)

@@ -60,7 +60,14 @@ struct CUlib_st;
 #define DUSHMEMX_INIT_THREAD_PES 1 /* flag of init_attr */
 #define DUSHMEMX_INIT_WITH_MPI_COMM 2 /* flag of init_attr */
 #define DUSHMEMX_INIT_WITH_SHMEM 4 /* flag of init_attr */
+#define DUSHMEMX_INIT_MAX 0x80000000u /* no flag of init_attr is larger */
 #define DUSHMEMX_INIT_WITH_UNIQUEID 8 /* flag of init_attr */
+#define DUSHMEMX_PE_ANY 0x8000 /* device queue pairs */
+#define DUSHMEMX_PE_ALL 0x8000 /* device queue pairs */
+#define DUSHMEMX_QP_HOST 0 /* device queue pairs */
+#define DUSHMEMX_QP_DEFAULT 1 /* device queue pairs */
+#define DUSHMEMX_QP_ANY 0x7fffffff /* device queue pairs */
+#define DUSHMEMX_QP_ALL 0x7fffffff /* device queue pairs */
 
 /* What functions with a status return. */
 enum {
@@ -199,6 +206,8 @@ void dushmemx_uint64_p_on_stream(uint64_t *dest, uint64_t value, int pe, void *s
 void dushmemx_size_p_on_stream(size_t *dest, size_t value, int pe, void *stream);
 void dushmemx_ptrdiff_p_on_stream(ptrdiff_t *dest, ptrdiff_t value, int pe, void *stream);
 void dushmemx_longdouble_p_on_stream(long double *dest, long double value, int pe, void *stream);
+void dushmemx_half_p_on_stream(dushmem_impl_half *dest, dushmem_impl_half value, int pe, void *stream);
+void dushmemx_bfloat16_p_on_stream(dushmem_impl_bfloat16 *dest, dushmem_impl_bfloat16 value, int pe, void *stream);
 
 /* Enqueues on the stream what put does. */
 void dushmemx_float_put_on_stream(float *dest, const float *source, size_t nelems, int pe, void *stream);
@@ -225,6 +234,8 @@ void dushmemx_uint64_put_on_stream(uint64_t *dest, const uint64_t *source, size_
 void dushmemx_size_put_on_stream(size_t *dest, const size_t *source, size_t nelems, int pe, void *stream);
 void dushmemx_ptrdiff_put_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe, void *stream);
 void dushmemx_longdouble_put_on_stream(long double *dest, const long double *source, size_t nelems, int pe, void *stream);
+void dushmemx_half_put_on_stream(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int pe, void *stream);
+void dushmemx_bfloat16_put_on_stream(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int pe, void *stream);
 
 /* Enqueues on the stream what put does. */
 void dushmemx_put8_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
@@ -261,6 +272,8 @@ void dushmemx_uint64_iput_on_stream(uint64_t *dest, const uint64_t *source, ptrd
 void dushmemx_size_iput_on_stream(size_t *dest, const size_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
 void dushmemx_ptrdiff_iput_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
 void dushmemx_longdouble_iput_on_stream(long double *dest, const long double *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void dushmemx_half_iput_on_stream(dushmem_impl_half *dest, const dushmem_impl_half *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void dushmemx_bfloat16_iput_on_stream(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
 
 /* Enqueues on the stream what iput does. */
 void dushmemx_iput8_on_stream(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
@@ -294,6 +307,8 @@ void dushmemx_uint64_put_nbi_on_stream(uint64_t *dest, const uint64_t *source, s
 void dushmemx_size_put_nbi_on_stream(size_t *dest, const size_t *source, size_t nelems, int pe, void *stream);
 void dushmemx_ptrdiff_put_nbi_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe, void *stream);
 void dushmemx_longdouble_put_nbi_on_stream(long double *dest, const long double *source, size_t nelems, int pe, void *stream);
+void dushmemx_half_put_nbi_on_stream(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int pe, void *stream);
+void dushmemx_bfloat16_put_nbi_on_stream(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int pe, void *stream);
 
 /* Enqueues on the stream what put_nbi does. */
 void dushmemx_put8_nbi_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
@@ -330,6 +345,8 @@ uint64_t dushmemx_uint64_g_on_stream(const uint64_t *source, int pe, void *strea
 size_t dushmemx_size_g_on_stream(const size_t *source, int pe, void *stream);
 ptrdiff_t dushmemx_ptrdiff_g_on_stream(const ptrdiff_t *source, int pe, void *stream);
 long double dushmemx_longdouble_g_on_stream(const long double *source, int pe, void *stream);
+dushmem_impl_half dushmemx_half_g_on_stream(const dushmem_impl_half *source, int pe, void *stream);
+dushmem_impl_bfloat16 dushmemx_bfloat16_g_on_stream(const dushmem_impl_bfloat16 *source, int pe, void *stream);
 
 /* Enqueues on the stream what get does. */
 void dushmemx_float_get_on_stream(float *dest, const float *source, size_t nelems, int pe, void *stream);
@@ -356,6 +373,8 @@ void dushmemx_uint64_get_on_stream(uint64_t *dest, const uint64_t *source, size_
 void dushmemx_size_get_on_stream(size_t *dest, const size_t *source, size_t nelems, int pe, void *stream);
 void dushmemx_ptrdiff_get_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe, void *stream);
 void dushmemx_longdouble_get_on_stream(long double *dest, const long double *source, size_t nelems, int pe, void *stream);
+void dushmemx_half_get_on_stream(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int pe, void *stream);
+void dushmemx_bfloat16_get_on_stream(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int pe, void *stream);
 
 /* Enqueues on the stream what iget does. */
 void dushmemx_float_iget_on_stream(float *dest, const float *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
@@ -382,6 +401,8 @@ void dushmemx_uint64_iget_on_stream(uint64_t *dest, const uint64_t *source, ptrd
 void dushmemx_size_iget_on_stream(size_t *dest, const size_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
 void dushmemx_ptrdiff_iget_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
 void dushmemx_longdouble_iget_on_stream(long double *dest, const long double *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void dushmemx_half_iget_on_stream(dushmem_impl_half *dest, const dushmem_impl_half *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void dushmemx_bfloat16_iget_on_stream(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
 
 /* Enqueues on the stream what get does. */
 void dushmemx_get8_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
@@ -425,6 +446,8 @@ void dushmemx_uint64_get_nbi_on_stream(uint64_t *dest, const uint64_t *source, s
 void dushmemx_size_get_nbi_on_stream(size_t *dest, const size_t *source, size_t nelems, int pe, void *stream);
 void dushmemx_ptrdiff_get_nbi_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe, void *stream);
 void dushmemx_longdouble_get_nbi_on_stream(long double *dest, const long double *source, size_t nelems, int pe, void *stream);
+void dushmemx_half_get_nbi_on_stream(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int pe, void *stream);
+void dushmemx_bfloat16_get_nbi_on_stream(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int pe, void *stream);
 
 /* Enqueues on the stream what get_nbi does. */
 void dushmemx_get8_nbi_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
@@ -461,6 +484,8 @@ void dushmemx_uint64_put_signal_on_stream(uint64_t *dest, const uint64_t *source
 void dushmemx_size_put_signal_on_stream(size_t *dest, const size_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 void dushmemx_ptrdiff_put_signal_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 void dushmemx_longdouble_put_signal_on_stream(long double *dest, const long double *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void dushmemx_half_put_signal_on_stream(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void dushmemx_bfloat16_put_signal_on_stream(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 
 /* Enqueues on the stream what put_signal does. */
 void dushmemx_put8_signal_on_stream(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
@@ -497,6 +522,8 @@ void dushmemx_uint64_put_signal_nbi_on_stream(uint64_t *dest, const uint64_t *so
 void dushmemx_size_put_signal_nbi_on_stream(size_t *dest, const size_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 void dushmemx_ptrdiff_put_signal_nbi_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 void dushmemx_longdouble_put_signal_nbi_on_stream(long double *dest, const long double *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void dushmemx_half_put_signal_nbi_on_stream(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void dushmemx_bfloat16_put_signal_nbi_on_stream(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 
 /* Enqueues on the stream what put_signal_nbi does. */
 void dushmemx_put8_signal_nbi_on_stream(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
@@ -602,6 +629,8 @@ int dushmemx_uint64_alltoall_on_stream(dushmem_team_t team, uint64_t *dest, cons
 int dushmemx_size_alltoall_on_stream(dushmem_team_t team, size_t *dest, const size_t *source, size_t nelems, void *stream);
 int dushmemx_ptrdiff_alltoall_on_stream(dushmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, void *stream);
 int dushmemx_longdouble_alltoall_on_stream(dushmem_team_t team, long double *dest, const long double *source, size_t nelems, void *stream);
+int dushmemx_half_alltoall_on_stream(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, void *stream);
+int dushmemx_bfloat16_alltoall_on_stream(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, void *stream);
 
 /* Enqueues on the stream what alltoallmem does. */
 int dushmemx_alltoallmem_on_stream(dushmem_team_t team, void *dest, const void *source, size_t nelems, void *stream);
@@ -631,6 +660,8 @@ int dushmemx_uint64_broadcast_on_stream(dushmem_team_t team, uint64_t *dest, con
 int dushmemx_size_broadcast_on_stream(dushmem_team_t team, size_t *dest, const size_t *source, size_t nelems, int PE_root, void *stream);
 int dushmemx_ptrdiff_broadcast_on_stream(dushmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int PE_root, void *stream);
 int dushmemx_longdouble_broadcast_on_stream(dushmem_team_t team, long double *dest, const long double *source, size_t nelems, int PE_root, void *stream);
+int dushmemx_half_broadcast_on_stream(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int PE_root, void *stream);
+int dushmemx_bfloat16_broadcast_on_stream(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int PE_root, void *stream);
 
 /* Enqueues on the stream what broadcastmem does. */
 int dushmemx_broadcastmem_on_stream(dushmem_team_t team, void *dest, const void *source, size_t nelems, int PE_root, void *stream);
@@ -660,6 +691,8 @@ int dushmemx_uint64_fcollect_on_stream(dushmem_team_t team, uint64_t *dest, cons
 int dushmemx_size_fcollect_on_stream(dushmem_team_t team, size_t *dest, const size_t *source, size_t nelems, void *stream);
 int dushmemx_ptrdiff_fcollect_on_stream(dushmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, void *stream);
 int dushmemx_longdouble_fcollect_on_stream(dushmem_team_t team, long double *dest, const long double *source, size_t nelems, void *stream);
+int dushmemx_half_fcollect_on_stream(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, void *stream);
+int dushmemx_bfloat16_fcollect_on_stream(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, void *stream);
 
 /* Enqueues on the stream what fcollectmem does. */
 int dushmemx_fcollectmem_on_stream(dushmem_team_t team, void *dest, const void *source, size_t nelems, void *stream);
@@ -749,6 +782,8 @@ int dushmemx_uint64_max_reduce_on_stream(dushmem_team_t team, uint64_t *dest, co
 int dushmemx_size_max_reduce_on_stream(dushmem_team_t team, size_t *dest, const size_t *source, size_t nreduce, void *stream);
 int dushmemx_ptrdiff_max_reduce_on_stream(dushmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nreduce, void *stream);
 int dushmemx_longdouble_max_reduce_on_stream(dushmem_team_t team, long double *dest, const long double *source, size_t nreduce, void *stream);
+int dushmemx_half_max_reduce_on_stream(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce, void *stream);
+int dushmemx_bfloat16_max_reduce_on_stream(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce, void *stream);
 
 /* Enqueues on the stream what min_reduce does. */
 int dushmemx_float_min_reduce_on_stream(dushmem_team_t team, float *dest, const float *source, size_t nreduce, void *stream);
@@ -775,6 +810,8 @@ int dushmemx_uint64_min_reduce_on_stream(dushmem_team_t team, uint64_t *dest, co
 int dushmemx_size_min_reduce_on_stream(dushmem_team_t team, size_t *dest, const size_t *source, size_t nreduce, void *stream);
 int dushmemx_ptrdiff_min_reduce_on_stream(dushmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nreduce, void *stream);
 int dushmemx_longdouble_min_reduce_on_stream(dushmem_team_t team, long double *dest, const long double *source, size_t nreduce, void *stream);
+int dushmemx_half_min_reduce_on_stream(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce, void *stream);
+int dushmemx_bfloat16_min_reduce_on_stream(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce, void *stream);
 
 /* Enqueues on the stream what sum_reduce does. */
 int dushmemx_float_sum_reduce_on_stream(dushmem_team_t team, float *dest, const float *source, size_t nreduce, void *stream);
@@ -803,6 +840,8 @@ int dushmemx_ptrdiff_sum_reduce_on_stream(dushmem_team_t team, ptrdiff_t *dest, 
 int dushmemx_longdouble_sum_reduce_on_stream(dushmem_team_t team, long double *dest, const long double *source, size_t nreduce, void *stream);
 int dushmemx_complexd_sum_reduce_on_stream(dushmem_team_t team, dushmem_impl_complexd *dest, const dushmem_impl_complexd *source, size_t nreduce, void *stream);
 int dushmemx_complexf_sum_reduce_on_stream(dushmem_team_t team, dushmem_impl_complexf *dest, const dushmem_impl_complexf *source, size_t nreduce, void *stream);
+int dushmemx_half_sum_reduce_on_stream(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce, void *stream);
+int dushmemx_bfloat16_sum_reduce_on_stream(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce, void *stream);
 
 /* Enqueues on the stream what prod_reduce does. */
 int dushmemx_float_prod_reduce_on_stream(dushmem_team_t team, float *dest, const float *source, size_t nreduce, void *stream);
@@ -831,6 +870,8 @@ int dushmemx_ptrdiff_prod_reduce_on_stream(dushmem_team_t team, ptrdiff_t *dest,
 int dushmemx_longdouble_prod_reduce_on_stream(dushmem_team_t team, long double *dest, const long double *source, size_t nreduce, void *stream);
 int dushmemx_complexd_prod_reduce_on_stream(dushmem_team_t team, dushmem_impl_complexd *dest, const dushmem_impl_complexd *source, size_t nreduce, void *stream);
 int dushmemx_complexf_prod_reduce_on_stream(dushmem_team_t team, dushmem_impl_complexf *dest, const dushmem_impl_complexf *source, size_t nreduce, void *stream);
+int dushmemx_half_prod_reduce_on_stream(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce, void *stream);
+int dushmemx_bfloat16_prod_reduce_on_stream(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce, void *stream);
 
 /* Enqueues on the stream what and_reducescatter does. */
 int dushmemx_uchar_and_reducescatter_on_stream(dushmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce, void *stream);
@@ -917,6 +958,8 @@ int dushmemx_uint64_max_reducescatter_on_stream(dushmem_team_t team, uint64_t *d
 int dushmemx_size_max_reducescatter_on_stream(dushmem_team_t team, size_t *dest, const size_t *source, size_t nreduce, void *stream);
 int dushmemx_ptrdiff_max_reducescatter_on_stream(dushmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nreduce, void *stream);
 int dushmemx_longdouble_max_reducescatter_on_stream(dushmem_team_t team, long double *dest, const long double *source, size_t nreduce, void *stream);
+int dushmemx_half_max_reducescatter_on_stream(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce, void *stream);
+int dushmemx_bfloat16_max_reducescatter_on_stream(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce, void *stream);
 
 /* Enqueues on the stream what min_reducescatter does. */
 int dushmemx_float_min_reducescatter_on_stream(dushmem_team_t team, float *dest, const float *source, size_t nreduce, void *stream);
@@ -943,6 +986,8 @@ int dushmemx_uint64_min_reducescatter_on_stream(dushmem_team_t team, uint64_t *d
 int dushmemx_size_min_reducescatter_on_stream(dushmem_team_t team, size_t *dest, const size_t *source, size_t nreduce, void *stream);
 int dushmemx_ptrdiff_min_reducescatter_on_stream(dushmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nreduce, void *stream);
 int dushmemx_longdouble_min_reducescatter_on_stream(dushmem_team_t team, long double *dest, const long double *source, size_t nreduce, void *stream);
+int dushmemx_half_min_reducescatter_on_stream(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce, void *stream);
+int dushmemx_bfloat16_min_reducescatter_on_stream(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce, void *stream);
 
 /* Enqueues on the stream what sum_reducescatter does. */
 int dushmemx_float_sum_reducescatter_on_stream(dushmem_team_t team, float *dest, const float *source, size_t nreduce, void *stream);
@@ -971,6 +1016,8 @@ int dushmemx_ptrdiff_sum_reducescatter_on_stream(dushmem_team_t team, ptrdiff_t 
 int dushmemx_longdouble_sum_reducescatter_on_stream(dushmem_team_t team, long double *dest, const long double *source, size_t nreduce, void *stream);
 int dushmemx_complexd_sum_reducescatter_on_stream(dushmem_team_t team, dushmem_impl_complexd *dest, const dushmem_impl_complexd *source, size_t nreduce, void *stream);
 int dushmemx_complexf_sum_reducescatter_on_stream(dushmem_team_t team, dushmem_impl_complexf *dest, const dushmem_impl_complexf *source, size_t nreduce, void *stream);
+int dushmemx_half_sum_reducescatter_on_stream(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce, void *stream);
+int dushmemx_bfloat16_sum_reducescatter_on_stream(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce, void *stream);
 
 /* Enqueues on the stream what prod_reducescatter does. */
 int dushmemx_float_prod_reducescatter_on_stream(dushmem_team_t team, float *dest, const float *source, size_t nreduce, void *stream);
@@ -999,6 +1046,8 @@ int dushmemx_ptrdiff_prod_reducescatter_on_stream(dushmem_team_t team, ptrdiff_t
 int dushmemx_longdouble_prod_reducescatter_on_stream(dushmem_team_t team, long double *dest, const long double *source, size_t nreduce, void *stream);
 int dushmemx_complexd_prod_reducescatter_on_stream(dushmem_team_t team, dushmem_impl_complexd *dest, const dushmem_impl_complexd *source, size_t nreduce, void *stream);
 int dushmemx_complexf_prod_reducescatter_on_stream(dushmem_team_t team, dushmem_impl_complexf *dest, const dushmem_impl_complexf *source, size_t nreduce, void *stream);
+int dushmemx_half_prod_reducescatter_on_stream(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce, void *stream);
+int dushmemx_bfloat16_prod_reducescatter_on_stream(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce, void *stream);
 
 #ifdef __cplusplus
 }

@@ -8,6 +8,7 @@
 /* The names of NVSHMEM, on CPUs and GPUs. */
 
 #include <dushmem/impl/host_common.h>
+#include <dushmem/impl/half.h>
 
 /* A team of PEs. */
 typedef int32_t nvshmem_team_t;
@@ -25,6 +26,14 @@ typedef struct {
 } nvshmem_team_config_t;
 #define NVSHMEM_TEAM_CONFIG_INITIALIZER \
     {(2 << 16) + (int)sizeof(nvshmem_team_config_t), 0, NVSHMEM_TEAM_UNIQUID_INITIALIZER, {0}}
+
+/* 16-bit floating-point numbers go by the names of CUDA's headers, where those don't define them. */
+#if defined(DUSHMEM_IMPL_OWN_HALF)
+typedef dushmem_impl_half half;
+#endif
+#if defined(DUSHMEM_IMPL_OWN_BFLOAT16)
+typedef dushmem_impl_bfloat16 __nv_bfloat16;
+#endif
 
 #define NVSHMEM_CMP_EQ 0 /* comparison, section 9.11 */
 #define NVSHMEM_CMP_NE 1 /* comparison, section 9.11 */
@@ -51,6 +60,7 @@ typedef struct {
 #define NVSHMEM_VENDOR_MAJOR_VERSION 3 /* NVSHMEM release whose interface this is */
 #define NVSHMEM_VENDOR_MINOR_VERSION 2 /* NVSHMEM release whose interface this is */
 #define NVSHMEM_VENDOR_PATCH_VERSION 0 /* NVSHMEM release whose interface this is */
+#define NVSHMEM_VENDOR_VERSION (NVSHMEM_VENDOR_MAJOR_VERSION * 10000 + NVSHMEM_VENDOR_MINOR_VERSION * 100 + NVSHMEM_VENDOR_PATCH_VERSION) /* NVSHMEM release in one number */
 #define NVSHMEM_PE_INVALID (-1) /* no PE */
 #define NVSHMEM_STATUS_NOT_INITIALIZED 0 /* what init_status returns */
 #define NVSHMEM_STATUS_IS_BOOTSTRAPPED 1 /* what init_status returns */
@@ -174,6 +184,8 @@ void nvshmem_uint32_put(uint32_t *dest, const uint32_t *source, size_t nelems, i
 void nvshmem_uint64_put(uint64_t *dest, const uint64_t *source, size_t nelems, int pe);
 void nvshmem_size_put(size_t *dest, const size_t *source, size_t nelems, int pe);
 void nvshmem_ptrdiff_put(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe);
+void nvshmem_half_put(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int pe);
+void nvshmem_bfloat16_put(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int pe);
 
 /* As put, elements of N bits. */
 void nvshmem_put8(void *dest, const void *source, size_t nelems, int pe);
@@ -209,6 +221,8 @@ void nvshmem_uint32_p(uint32_t *dest, uint32_t value, int pe);
 void nvshmem_uint64_p(uint64_t *dest, uint64_t value, int pe);
 void nvshmem_size_p(size_t *dest, size_t value, int pe);
 void nvshmem_ptrdiff_p(ptrdiff_t *dest, ptrdiff_t value, int pe);
+void nvshmem_half_p(dushmem_impl_half *dest, dushmem_impl_half value, int pe);
+void nvshmem_bfloat16_p(dushmem_impl_bfloat16 *dest, dushmem_impl_bfloat16 value, int pe);
 
 /* Strided put: dst and sst are the strides of dest and source in elements, at least 1. */
 void nvshmem_float_iput(float *dest, const float *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
@@ -234,6 +248,8 @@ void nvshmem_uint32_iput(uint32_t *dest, const uint32_t *source, ptrdiff_t dst, 
 void nvshmem_uint64_iput(uint64_t *dest, const uint64_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void nvshmem_size_iput(size_t *dest, const size_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void nvshmem_ptrdiff_iput(ptrdiff_t *dest, const ptrdiff_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+void nvshmem_half_iput(dushmem_impl_half *dest, const dushmem_impl_half *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+void nvshmem_bfloat16_iput(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 
 /* Strided put, elements of N bits. */
 void nvshmem_iput8(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
@@ -266,6 +282,8 @@ void nvshmem_uint32_get(uint32_t *dest, const uint32_t *source, size_t nelems, i
 void nvshmem_uint64_get(uint64_t *dest, const uint64_t *source, size_t nelems, int pe);
 void nvshmem_size_get(size_t *dest, const size_t *source, size_t nelems, int pe);
 void nvshmem_ptrdiff_get(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe);
+void nvshmem_half_get(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int pe);
+void nvshmem_bfloat16_get(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int pe);
 
 /* As get, elements of N bits. */
 void nvshmem_get8(void *dest, const void *source, size_t nelems, int pe);
@@ -301,6 +319,8 @@ uint32_t nvshmem_uint32_g(const uint32_t *source, int pe);
 uint64_t nvshmem_uint64_g(const uint64_t *source, int pe);
 size_t nvshmem_size_g(const size_t *source, int pe);
 ptrdiff_t nvshmem_ptrdiff_g(const ptrdiff_t *source, int pe);
+dushmem_impl_half nvshmem_half_g(const dushmem_impl_half *source, int pe);
+dushmem_impl_bfloat16 nvshmem_bfloat16_g(const dushmem_impl_bfloat16 *source, int pe);
 
 /* Strided get: dst and sst are the strides of dest and source in elements, at least 1. */
 void nvshmem_float_iget(float *dest, const float *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
@@ -326,6 +346,8 @@ void nvshmem_uint32_iget(uint32_t *dest, const uint32_t *source, ptrdiff_t dst, 
 void nvshmem_uint64_iget(uint64_t *dest, const uint64_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void nvshmem_size_iget(size_t *dest, const size_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void nvshmem_ptrdiff_iget(ptrdiff_t *dest, const ptrdiff_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+void nvshmem_half_iget(dushmem_impl_half *dest, const dushmem_impl_half *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+void nvshmem_bfloat16_iget(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 
 /* Strided get, elements of N bits. */
 void nvshmem_iget8(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
@@ -358,6 +380,8 @@ void nvshmem_uint32_put_nbi(uint32_t *dest, const uint32_t *source, size_t nelem
 void nvshmem_uint64_put_nbi(uint64_t *dest, const uint64_t *source, size_t nelems, int pe);
 void nvshmem_size_put_nbi(size_t *dest, const size_t *source, size_t nelems, int pe);
 void nvshmem_ptrdiff_put_nbi(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe);
+void nvshmem_half_put_nbi(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int pe);
+void nvshmem_bfloat16_put_nbi(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int pe);
 
 /* As put, elements of N bits; source is in use until quiet. */
 void nvshmem_put8_nbi(void *dest, const void *source, size_t nelems, int pe);
@@ -393,6 +417,8 @@ void nvshmem_uint32_get_nbi(uint32_t *dest, const uint32_t *source, size_t nelem
 void nvshmem_uint64_get_nbi(uint64_t *dest, const uint64_t *source, size_t nelems, int pe);
 void nvshmem_size_get_nbi(size_t *dest, const size_t *source, size_t nelems, int pe);
 void nvshmem_ptrdiff_get_nbi(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe);
+void nvshmem_half_get_nbi(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int pe);
+void nvshmem_bfloat16_get_nbi(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int pe);
 
 /* As get, elements of N bits; dest is valid after quiet. */
 void nvshmem_get8_nbi(void *dest, const void *source, size_t nelems, int pe);
@@ -630,6 +656,8 @@ void nvshmem_uint32_put_signal(uint32_t *dest, const uint32_t *source, size_t ne
 void nvshmem_uint64_put_signal(uint64_t *dest, const uint64_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void nvshmem_size_put_signal(size_t *dest, const size_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void nvshmem_ptrdiff_put_signal(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
+void nvshmem_half_put_signal(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
+void nvshmem_bfloat16_put_signal(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 
 /* As put_signal, elements of N bits. */
 void nvshmem_put8_signal(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
@@ -665,6 +693,8 @@ void nvshmem_uint32_put_signal_nbi(uint32_t *dest, const uint32_t *source, size_
 void nvshmem_uint64_put_signal_nbi(uint64_t *dest, const uint64_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void nvshmem_size_put_signal_nbi(size_t *dest, const size_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void nvshmem_ptrdiff_put_signal_nbi(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
+void nvshmem_half_put_signal_nbi(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
+void nvshmem_bfloat16_put_signal_nbi(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 
 /* As put_signal, elements of N bits; source is in use until quiet. */
 void nvshmem_put8_signal_nbi(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
@@ -718,6 +748,8 @@ int nvshmem_uint32_alltoall(nvshmem_team_t team, uint32_t *dest, const uint32_t 
 int nvshmem_uint64_alltoall(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nelems);
 int nvshmem_size_alltoall(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nelems);
 int nvshmem_ptrdiff_alltoall(nvshmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems);
+int nvshmem_half_alltoall(nvshmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems);
+int nvshmem_bfloat16_alltoall(nvshmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems);
 
 /* As alltoall, nelems bytes a pair of PEs. */
 int nvshmem_alltoallmem(nvshmem_team_t team, void *dest, const void *source, size_t nelems);
@@ -746,6 +778,8 @@ int nvshmem_uint32_broadcast(nvshmem_team_t team, uint32_t *dest, const uint32_t
 int nvshmem_uint64_broadcast(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nelems, int PE_root);
 int nvshmem_size_broadcast(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nelems, int PE_root);
 int nvshmem_ptrdiff_broadcast(nvshmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int PE_root);
+int nvshmem_half_broadcast(nvshmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int PE_root);
+int nvshmem_bfloat16_broadcast(nvshmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int PE_root);
 
 /* As broadcast, nelems bytes. */
 int nvshmem_broadcastmem(nvshmem_team_t team, void *dest, const void *source, size_t nelems, int PE_root);
@@ -774,6 +808,8 @@ int nvshmem_uint32_fcollect(nvshmem_team_t team, uint32_t *dest, const uint32_t 
 int nvshmem_uint64_fcollect(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nelems);
 int nvshmem_size_fcollect(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nelems);
 int nvshmem_ptrdiff_fcollect(nvshmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems);
+int nvshmem_half_fcollect(nvshmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems);
+int nvshmem_bfloat16_fcollect(nvshmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems);
 
 /* As fcollect, nelems bytes of each PE. */
 int nvshmem_fcollectmem(nvshmem_team_t team, void *dest, const void *source, size_t nelems);
@@ -861,6 +897,8 @@ int nvshmem_uint16_max_reduce(nvshmem_team_t team, uint16_t *dest, const uint16_
 int nvshmem_uint32_max_reduce(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce);
 int nvshmem_uint64_max_reduce(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
 int nvshmem_size_max_reduce(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
+int nvshmem_half_max_reduce(nvshmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce);
+int nvshmem_bfloat16_max_reduce(nvshmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce);
 
 /* Minimum over the team, element by element, stored on every PE. */
 int nvshmem_float_min_reduce(nvshmem_team_t team, float *dest, const float *source, size_t nreduce);
@@ -885,6 +923,8 @@ int nvshmem_uint16_min_reduce(nvshmem_team_t team, uint16_t *dest, const uint16_
 int nvshmem_uint32_min_reduce(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce);
 int nvshmem_uint64_min_reduce(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
 int nvshmem_size_min_reduce(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
+int nvshmem_half_min_reduce(nvshmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce);
+int nvshmem_bfloat16_min_reduce(nvshmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce);
 
 /* Sum over the team, element by element, stored on every PE. */
 int nvshmem_float_sum_reduce(nvshmem_team_t team, float *dest, const float *source, size_t nreduce);
@@ -909,6 +949,8 @@ int nvshmem_uint16_sum_reduce(nvshmem_team_t team, uint16_t *dest, const uint16_
 int nvshmem_uint32_sum_reduce(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce);
 int nvshmem_uint64_sum_reduce(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
 int nvshmem_size_sum_reduce(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
+int nvshmem_half_sum_reduce(nvshmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce);
+int nvshmem_bfloat16_sum_reduce(nvshmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce);
 
 /* Product over the team, element by element, stored on every PE. */
 int nvshmem_float_prod_reduce(nvshmem_team_t team, float *dest, const float *source, size_t nreduce);
@@ -933,6 +975,8 @@ int nvshmem_uint16_prod_reduce(nvshmem_team_t team, uint16_t *dest, const uint16
 int nvshmem_uint32_prod_reduce(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce);
 int nvshmem_uint64_prod_reduce(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
 int nvshmem_size_prod_reduce(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
+int nvshmem_half_prod_reduce(nvshmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce);
+int nvshmem_bfloat16_prod_reduce(nvshmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce);
 
 /* Waits for the team's PEs; completes the default context first. */
 int nvshmem_barrier(nvshmem_team_t team);
@@ -1020,6 +1064,8 @@ int nvshmem_uint16_max_reducescatter(nvshmem_team_t team, uint16_t *dest, const 
 int nvshmem_uint32_max_reducescatter(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce);
 int nvshmem_uint64_max_reducescatter(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
 int nvshmem_size_max_reducescatter(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
+int nvshmem_half_max_reducescatter(nvshmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce);
+int nvshmem_bfloat16_max_reducescatter(nvshmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce);
 
 /* As min_reduce of as many blocks of nreduce elements as the team has PEs; each PE gets its block. */
 int nvshmem_float_min_reducescatter(nvshmem_team_t team, float *dest, const float *source, size_t nreduce);
@@ -1044,6 +1090,8 @@ int nvshmem_uint16_min_reducescatter(nvshmem_team_t team, uint16_t *dest, const 
 int nvshmem_uint32_min_reducescatter(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce);
 int nvshmem_uint64_min_reducescatter(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
 int nvshmem_size_min_reducescatter(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
+int nvshmem_half_min_reducescatter(nvshmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce);
+int nvshmem_bfloat16_min_reducescatter(nvshmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce);
 
 /* As sum_reduce of as many blocks of nreduce elements as the team has PEs; each PE gets its block. */
 int nvshmem_float_sum_reducescatter(nvshmem_team_t team, float *dest, const float *source, size_t nreduce);
@@ -1068,6 +1116,8 @@ int nvshmem_uint16_sum_reducescatter(nvshmem_team_t team, uint16_t *dest, const 
 int nvshmem_uint32_sum_reducescatter(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce);
 int nvshmem_uint64_sum_reducescatter(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
 int nvshmem_size_sum_reducescatter(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
+int nvshmem_half_sum_reducescatter(nvshmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce);
+int nvshmem_bfloat16_sum_reducescatter(nvshmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce);
 
 /* As prod_reduce of as many blocks of nreduce elements as the team has PEs; each PE gets its block. */
 int nvshmem_float_prod_reducescatter(nvshmem_team_t team, float *dest, const float *source, size_t nreduce);
@@ -1092,6 +1142,8 @@ int nvshmem_uint16_prod_reducescatter(nvshmem_team_t team, uint16_t *dest, const
 int nvshmem_uint32_prod_reducescatter(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce);
 int nvshmem_uint64_prod_reducescatter(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
 int nvshmem_size_prod_reducescatter(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
+int nvshmem_half_prod_reducescatter(nvshmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce);
+int nvshmem_bfloat16_prod_reducescatter(nvshmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce);
 
 #endif
 

@@ -70,6 +70,7 @@ typedef int (*nvshmemx_device_lib_init_cb)(void *device_state, void *transport_s
 #define NVSHMEMX_INIT_THREAD_PES 1 /* flag of init_attr */
 #define NVSHMEMX_INIT_WITH_MPI_COMM 2 /* flag of init_attr */
 #define NVSHMEMX_INIT_WITH_SHMEM 4 /* flag of init_attr */
+#define NVSHMEMX_INIT_MAX 0x80000000u /* no flag of init_attr is larger */
 #define NVSHMEMX_INIT_WITH_UNIQUEID 8 /* flag of init_attr */
 #define NVSHMEMX_PE_ANY 0x8000 /* device queue pairs */
 #define NVSHMEMX_PE_ALL 0x8000 /* device queue pairs */
@@ -218,6 +219,8 @@ void nvshmemx_uint32_p_on_stream(uint32_t *dest, uint32_t value, int pe, void *s
 void nvshmemx_uint64_p_on_stream(uint64_t *dest, uint64_t value, int pe, void *stream);
 void nvshmemx_size_p_on_stream(size_t *dest, size_t value, int pe, void *stream);
 void nvshmemx_ptrdiff_p_on_stream(ptrdiff_t *dest, ptrdiff_t value, int pe, void *stream);
+void nvshmemx_half_p_on_stream(dushmem_impl_half *dest, dushmem_impl_half value, int pe, void *stream);
+void nvshmemx_bfloat16_p_on_stream(dushmem_impl_bfloat16 *dest, dushmem_impl_bfloat16 value, int pe, void *stream);
 
 /* Enqueues on the stream what put does. */
 void nvshmemx_float_put_on_stream(float *dest, const float *source, size_t nelems, int pe, void *stream);
@@ -243,6 +246,8 @@ void nvshmemx_uint32_put_on_stream(uint32_t *dest, const uint32_t *source, size_
 void nvshmemx_uint64_put_on_stream(uint64_t *dest, const uint64_t *source, size_t nelems, int pe, void *stream);
 void nvshmemx_size_put_on_stream(size_t *dest, const size_t *source, size_t nelems, int pe, void *stream);
 void nvshmemx_ptrdiff_put_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe, void *stream);
+void nvshmemx_half_put_on_stream(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int pe, void *stream);
+void nvshmemx_bfloat16_put_on_stream(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int pe, void *stream);
 
 /* Enqueues on the stream what put does. */
 void nvshmemx_put8_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
@@ -278,6 +283,8 @@ void nvshmemx_uint32_iput_on_stream(uint32_t *dest, const uint32_t *source, ptrd
 void nvshmemx_uint64_iput_on_stream(uint64_t *dest, const uint64_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
 void nvshmemx_size_iput_on_stream(size_t *dest, const size_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
 void nvshmemx_ptrdiff_iput_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void nvshmemx_half_iput_on_stream(dushmem_impl_half *dest, const dushmem_impl_half *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void nvshmemx_bfloat16_iput_on_stream(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
 
 /* Enqueues on the stream what iput does. */
 void nvshmemx_iput8_on_stream(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
@@ -310,6 +317,8 @@ void nvshmemx_uint32_put_nbi_on_stream(uint32_t *dest, const uint32_t *source, s
 void nvshmemx_uint64_put_nbi_on_stream(uint64_t *dest, const uint64_t *source, size_t nelems, int pe, void *stream);
 void nvshmemx_size_put_nbi_on_stream(size_t *dest, const size_t *source, size_t nelems, int pe, void *stream);
 void nvshmemx_ptrdiff_put_nbi_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe, void *stream);
+void nvshmemx_half_put_nbi_on_stream(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int pe, void *stream);
+void nvshmemx_bfloat16_put_nbi_on_stream(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int pe, void *stream);
 
 /* Enqueues on the stream what put_nbi does. */
 void nvshmemx_put8_nbi_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
@@ -345,6 +354,8 @@ uint32_t nvshmemx_uint32_g_on_stream(const uint32_t *source, int pe, void *strea
 uint64_t nvshmemx_uint64_g_on_stream(const uint64_t *source, int pe, void *stream);
 size_t nvshmemx_size_g_on_stream(const size_t *source, int pe, void *stream);
 ptrdiff_t nvshmemx_ptrdiff_g_on_stream(const ptrdiff_t *source, int pe, void *stream);
+dushmem_impl_half nvshmemx_half_g_on_stream(const dushmem_impl_half *source, int pe, void *stream);
+dushmem_impl_bfloat16 nvshmemx_bfloat16_g_on_stream(const dushmem_impl_bfloat16 *source, int pe, void *stream);
 
 /* Enqueues on the stream what get does. */
 void nvshmemx_float_get_on_stream(float *dest, const float *source, size_t nelems, int pe, void *stream);
@@ -370,6 +381,8 @@ void nvshmemx_uint32_get_on_stream(uint32_t *dest, const uint32_t *source, size_
 void nvshmemx_uint64_get_on_stream(uint64_t *dest, const uint64_t *source, size_t nelems, int pe, void *stream);
 void nvshmemx_size_get_on_stream(size_t *dest, const size_t *source, size_t nelems, int pe, void *stream);
 void nvshmemx_ptrdiff_get_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe, void *stream);
+void nvshmemx_half_get_on_stream(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int pe, void *stream);
+void nvshmemx_bfloat16_get_on_stream(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int pe, void *stream);
 
 /* Enqueues on the stream what iget does. */
 void nvshmemx_float_iget_on_stream(float *dest, const float *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
@@ -395,6 +408,8 @@ void nvshmemx_uint32_iget_on_stream(uint32_t *dest, const uint32_t *source, ptrd
 void nvshmemx_uint64_iget_on_stream(uint64_t *dest, const uint64_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
 void nvshmemx_size_iget_on_stream(size_t *dest, const size_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
 void nvshmemx_ptrdiff_iget_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void nvshmemx_half_iget_on_stream(dushmem_impl_half *dest, const dushmem_impl_half *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
+void nvshmemx_bfloat16_iget_on_stream(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe, void *stream);
 
 /* Enqueues on the stream what get does. */
 void nvshmemx_get8_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
@@ -437,6 +452,8 @@ void nvshmemx_uint32_get_nbi_on_stream(uint32_t *dest, const uint32_t *source, s
 void nvshmemx_uint64_get_nbi_on_stream(uint64_t *dest, const uint64_t *source, size_t nelems, int pe, void *stream);
 void nvshmemx_size_get_nbi_on_stream(size_t *dest, const size_t *source, size_t nelems, int pe, void *stream);
 void nvshmemx_ptrdiff_get_nbi_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe, void *stream);
+void nvshmemx_half_get_nbi_on_stream(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int pe, void *stream);
+void nvshmemx_bfloat16_get_nbi_on_stream(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int pe, void *stream);
 
 /* Enqueues on the stream what get_nbi does. */
 void nvshmemx_get8_nbi_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
@@ -472,6 +489,8 @@ void nvshmemx_uint32_put_signal_on_stream(uint32_t *dest, const uint32_t *source
 void nvshmemx_uint64_put_signal_on_stream(uint64_t *dest, const uint64_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 void nvshmemx_size_put_signal_on_stream(size_t *dest, const size_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 void nvshmemx_ptrdiff_put_signal_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void nvshmemx_half_put_signal_on_stream(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void nvshmemx_bfloat16_put_signal_on_stream(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 
 /* Enqueues on the stream what put_signal does. */
 void nvshmemx_put8_signal_on_stream(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
@@ -507,6 +526,8 @@ void nvshmemx_uint32_put_signal_nbi_on_stream(uint32_t *dest, const uint32_t *so
 void nvshmemx_uint64_put_signal_nbi_on_stream(uint64_t *dest, const uint64_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 void nvshmemx_size_put_signal_nbi_on_stream(size_t *dest, const size_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 void nvshmemx_ptrdiff_put_signal_nbi_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void nvshmemx_half_put_signal_nbi_on_stream(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+void nvshmemx_bfloat16_put_signal_nbi_on_stream(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
 
 /* Enqueues on the stream what put_signal_nbi does. */
 void nvshmemx_put8_signal_nbi_on_stream(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
@@ -611,6 +632,8 @@ int nvshmemx_uint32_alltoall_on_stream(nvshmem_team_t team, uint32_t *dest, cons
 int nvshmemx_uint64_alltoall_on_stream(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nelems, void *stream);
 int nvshmemx_size_alltoall_on_stream(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nelems, void *stream);
 int nvshmemx_ptrdiff_alltoall_on_stream(nvshmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, void *stream);
+int nvshmemx_half_alltoall_on_stream(nvshmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, void *stream);
+int nvshmemx_bfloat16_alltoall_on_stream(nvshmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, void *stream);
 
 /* Enqueues on the stream what alltoallmem does. */
 int nvshmemx_alltoallmem_on_stream(nvshmem_team_t team, void *dest, const void *source, size_t nelems, void *stream);
@@ -639,6 +662,8 @@ int nvshmemx_uint32_broadcast_on_stream(nvshmem_team_t team, uint32_t *dest, con
 int nvshmemx_uint64_broadcast_on_stream(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nelems, int PE_root, void *stream);
 int nvshmemx_size_broadcast_on_stream(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nelems, int PE_root, void *stream);
 int nvshmemx_ptrdiff_broadcast_on_stream(nvshmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int PE_root, void *stream);
+int nvshmemx_half_broadcast_on_stream(nvshmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int PE_root, void *stream);
+int nvshmemx_bfloat16_broadcast_on_stream(nvshmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int PE_root, void *stream);
 
 /* Enqueues on the stream what broadcastmem does. */
 int nvshmemx_broadcastmem_on_stream(nvshmem_team_t team, void *dest, const void *source, size_t nelems, int PE_root, void *stream);
@@ -667,6 +692,8 @@ int nvshmemx_uint32_fcollect_on_stream(nvshmem_team_t team, uint32_t *dest, cons
 int nvshmemx_uint64_fcollect_on_stream(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nelems, void *stream);
 int nvshmemx_size_fcollect_on_stream(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nelems, void *stream);
 int nvshmemx_ptrdiff_fcollect_on_stream(nvshmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, void *stream);
+int nvshmemx_half_fcollect_on_stream(nvshmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, void *stream);
+int nvshmemx_bfloat16_fcollect_on_stream(nvshmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, void *stream);
 
 /* Enqueues on the stream what fcollectmem does. */
 int nvshmemx_fcollectmem_on_stream(nvshmem_team_t team, void *dest, const void *source, size_t nelems, void *stream);
@@ -754,6 +781,8 @@ int nvshmemx_uint16_max_reduce_on_stream(nvshmem_team_t team, uint16_t *dest, co
 int nvshmemx_uint32_max_reduce_on_stream(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce, void *stream);
 int nvshmemx_uint64_max_reduce_on_stream(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce, void *stream);
 int nvshmemx_size_max_reduce_on_stream(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce, void *stream);
+int nvshmemx_half_max_reduce_on_stream(nvshmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce, void *stream);
+int nvshmemx_bfloat16_max_reduce_on_stream(nvshmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce, void *stream);
 
 /* Enqueues on the stream what min_reduce does. */
 int nvshmemx_float_min_reduce_on_stream(nvshmem_team_t team, float *dest, const float *source, size_t nreduce, void *stream);
@@ -778,6 +807,8 @@ int nvshmemx_uint16_min_reduce_on_stream(nvshmem_team_t team, uint16_t *dest, co
 int nvshmemx_uint32_min_reduce_on_stream(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce, void *stream);
 int nvshmemx_uint64_min_reduce_on_stream(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce, void *stream);
 int nvshmemx_size_min_reduce_on_stream(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce, void *stream);
+int nvshmemx_half_min_reduce_on_stream(nvshmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce, void *stream);
+int nvshmemx_bfloat16_min_reduce_on_stream(nvshmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce, void *stream);
 
 /* Enqueues on the stream what sum_reduce does. */
 int nvshmemx_float_sum_reduce_on_stream(nvshmem_team_t team, float *dest, const float *source, size_t nreduce, void *stream);
@@ -802,6 +833,8 @@ int nvshmemx_uint16_sum_reduce_on_stream(nvshmem_team_t team, uint16_t *dest, co
 int nvshmemx_uint32_sum_reduce_on_stream(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce, void *stream);
 int nvshmemx_uint64_sum_reduce_on_stream(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce, void *stream);
 int nvshmemx_size_sum_reduce_on_stream(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce, void *stream);
+int nvshmemx_half_sum_reduce_on_stream(nvshmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce, void *stream);
+int nvshmemx_bfloat16_sum_reduce_on_stream(nvshmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce, void *stream);
 
 /* Enqueues on the stream what prod_reduce does. */
 int nvshmemx_float_prod_reduce_on_stream(nvshmem_team_t team, float *dest, const float *source, size_t nreduce, void *stream);
@@ -826,6 +859,8 @@ int nvshmemx_uint16_prod_reduce_on_stream(nvshmem_team_t team, uint16_t *dest, c
 int nvshmemx_uint32_prod_reduce_on_stream(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce, void *stream);
 int nvshmemx_uint64_prod_reduce_on_stream(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce, void *stream);
 int nvshmemx_size_prod_reduce_on_stream(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce, void *stream);
+int nvshmemx_half_prod_reduce_on_stream(nvshmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce, void *stream);
+int nvshmemx_bfloat16_prod_reduce_on_stream(nvshmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce, void *stream);
 
 /* Enqueues on the stream what and_reducescatter does. */
 int nvshmemx_uchar_and_reducescatter_on_stream(nvshmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce, void *stream);
@@ -910,6 +945,8 @@ int nvshmemx_uint16_max_reducescatter_on_stream(nvshmem_team_t team, uint16_t *d
 int nvshmemx_uint32_max_reducescatter_on_stream(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce, void *stream);
 int nvshmemx_uint64_max_reducescatter_on_stream(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce, void *stream);
 int nvshmemx_size_max_reducescatter_on_stream(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce, void *stream);
+int nvshmemx_half_max_reducescatter_on_stream(nvshmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce, void *stream);
+int nvshmemx_bfloat16_max_reducescatter_on_stream(nvshmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce, void *stream);
 
 /* Enqueues on the stream what min_reducescatter does. */
 int nvshmemx_float_min_reducescatter_on_stream(nvshmem_team_t team, float *dest, const float *source, size_t nreduce, void *stream);
@@ -934,6 +971,8 @@ int nvshmemx_uint16_min_reducescatter_on_stream(nvshmem_team_t team, uint16_t *d
 int nvshmemx_uint32_min_reducescatter_on_stream(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce, void *stream);
 int nvshmemx_uint64_min_reducescatter_on_stream(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce, void *stream);
 int nvshmemx_size_min_reducescatter_on_stream(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce, void *stream);
+int nvshmemx_half_min_reducescatter_on_stream(nvshmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce, void *stream);
+int nvshmemx_bfloat16_min_reducescatter_on_stream(nvshmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce, void *stream);
 
 /* Enqueues on the stream what sum_reducescatter does. */
 int nvshmemx_float_sum_reducescatter_on_stream(nvshmem_team_t team, float *dest, const float *source, size_t nreduce, void *stream);
@@ -958,6 +997,8 @@ int nvshmemx_uint16_sum_reducescatter_on_stream(nvshmem_team_t team, uint16_t *d
 int nvshmemx_uint32_sum_reducescatter_on_stream(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce, void *stream);
 int nvshmemx_uint64_sum_reducescatter_on_stream(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce, void *stream);
 int nvshmemx_size_sum_reducescatter_on_stream(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce, void *stream);
+int nvshmemx_half_sum_reducescatter_on_stream(nvshmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce, void *stream);
+int nvshmemx_bfloat16_sum_reducescatter_on_stream(nvshmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce, void *stream);
 
 /* Enqueues on the stream what prod_reducescatter does. */
 int nvshmemx_float_prod_reducescatter_on_stream(nvshmem_team_t team, float *dest, const float *source, size_t nreduce, void *stream);
@@ -982,6 +1023,8 @@ int nvshmemx_uint16_prod_reducescatter_on_stream(nvshmem_team_t team, uint16_t *
 int nvshmemx_uint32_prod_reducescatter_on_stream(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce, void *stream);
 int nvshmemx_uint64_prod_reducescatter_on_stream(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce, void *stream);
 int nvshmemx_size_prod_reducescatter_on_stream(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce, void *stream);
+int nvshmemx_half_prod_reducescatter_on_stream(nvshmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce, void *stream);
+int nvshmemx_bfloat16_prod_reducescatter_on_stream(nvshmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce, void *stream);
 
 #ifdef __cplusplus
 }

@@ -54,6 +54,31 @@ typedef struct {
 #define SHMEM_MINOR_VERSION 6 /* OpenSHMEM version */
 #define SHMEM_MAX_NAME_LEN 256 /* length of info_get_name's string */
 #define SHMEM_VENDOR_STRING "dushmem v0.1.0" /* what info_get_name stores */
+#define SHMEM_SYNC_VALUE 0L /* initial value of pSync */
+#define SHMEM_SYNC_SIZE 8 /* work array of active-set collectives */
+#define SHMEM_BCAST_SYNC_SIZE 8 /* work array of active-set collectives */
+#define SHMEM_REDUCE_SYNC_SIZE 8 /* work array of active-set collectives */
+#define SHMEM_BARRIER_SYNC_SIZE 8 /* work array of active-set collectives */
+#define SHMEM_COLLECT_SYNC_SIZE 8 /* work array of active-set collectives */
+#define SHMEM_ALLTOALL_SYNC_SIZE 8 /* work array of active-set collectives */
+#define SHMEM_ALLTOALLS_SYNC_SIZE 8 /* work array of active-set collectives */
+#define SHMEM_REDUCE_MIN_WRKDATA_SIZE 1 /* elements that pWrk has at least; the library does without it */
+#define _SHMEM_SYNC_VALUE SHMEM_SYNC_VALUE /* name before OpenSHMEM 1.3 */
+#define _SHMEM_BCAST_SYNC_SIZE SHMEM_BCAST_SYNC_SIZE /* name before OpenSHMEM 1.3 */
+#define _SHMEM_REDUCE_SYNC_SIZE SHMEM_REDUCE_SYNC_SIZE /* name before OpenSHMEM 1.3 */
+#define _SHMEM_BARRIER_SYNC_SIZE SHMEM_BARRIER_SYNC_SIZE /* name before OpenSHMEM 1.3 */
+#define _SHMEM_COLLECT_SYNC_SIZE SHMEM_COLLECT_SYNC_SIZE /* name before OpenSHMEM 1.3 */
+#define _SHMEM_REDUCE_MIN_WRKDATA_SIZE SHMEM_REDUCE_MIN_WRKDATA_SIZE /* name before OpenSHMEM 1.3 */
+#define _SHMEM_MAJOR_VERSION SHMEM_MAJOR_VERSION /* name before OpenSHMEM 1.3 */
+#define _SHMEM_MINOR_VERSION SHMEM_MINOR_VERSION /* name before OpenSHMEM 1.3 */
+#define _SHMEM_MAX_NAME_LEN SHMEM_MAX_NAME_LEN /* name before OpenSHMEM 1.3 */
+#define _SHMEM_VENDOR_STRING SHMEM_VENDOR_STRING /* name before OpenSHMEM 1.3 */
+#define _SHMEM_CMP_EQ SHMEM_CMP_EQ /* name before OpenSHMEM 1.3 */
+#define _SHMEM_CMP_NE SHMEM_CMP_NE /* name before OpenSHMEM 1.3 */
+#define _SHMEM_CMP_LT SHMEM_CMP_LT /* name before OpenSHMEM 1.3 */
+#define _SHMEM_CMP_LE SHMEM_CMP_LE /* name before OpenSHMEM 1.3 */
+#define _SHMEM_CMP_GT SHMEM_CMP_GT /* name before OpenSHMEM 1.3 */
+#define _SHMEM_CMP_GE SHMEM_CMP_GE /* name before OpenSHMEM 1.3 */
 
 #ifdef __cplusplus
 extern "C" {
@@ -97,6 +122,15 @@ void shmem_info_get_version(int *major, int *minor);
 /* Stores the vendor string, at most MAX_NAME_LEN characters. */
 void shmem_info_get_name(char *name);
 
+/* As init, if the library is not initialised; the job is left when the program exits. The argument is ignored. Deprecated since 1.2. */
+void start_pes(int npes);
+
+/* Number of the calling PE. Deprecated since 1.2. */
+int _my_pe(void);
+
+/* Number of PEs of the job. Deprecated since 1.2. */
+int _num_pes(void);
+
 /* ---- Thread support (OpenSHMEM 1.6, section 9.2) ---- */
 
 /* Joins the job and asks for a thread level; returns 0 and the level provided. */
@@ -124,6 +158,18 @@ void *shmem_malloc_with_hints(size_t size, long hints);
 
 /* Zeroed memory for count elements of size bytes. Collective. */
 void *shmem_calloc(size_t count, size_t size);
+
+/* As malloc. Deprecated since 1.2. */
+void *shmalloc(size_t size);
+
+/* As free. Deprecated since 1.2. */
+void shfree(void *ptr);
+
+/* As realloc. Deprecated since 1.2. */
+void *shrealloc(void *ptr, size_t size);
+
+/* As align. Deprecated since 1.2. */
+void *shmemalign(size_t alignment, size_t size);
 
 /* ---- Teams (OpenSHMEM 1.6, section 9.4) ---- */
 
@@ -808,6 +854,22 @@ uint64_t shmem_ctx_uint64_atomic_fetch(shmem_ctx_t ctx, const uint64_t *source, 
 size_t shmem_ctx_size_atomic_fetch(shmem_ctx_t ctx, const size_t *source, int pe);
 ptrdiff_t shmem_ctx_ptrdiff_atomic_fetch(shmem_ctx_t ctx, const ptrdiff_t *source, int pe);
 
+/* Reads the value. Deprecated since 1.4. */
+float shmem_float_fetch(const float *source, int pe);
+double shmem_double_fetch(const double *source, int pe);
+int shmem_int_fetch(const int *source, int pe);
+long shmem_long_fetch(const long *source, int pe);
+long long shmem_longlong_fetch(const long long *source, int pe);
+unsigned int shmem_uint_fetch(const unsigned int *source, int pe);
+unsigned long shmem_ulong_fetch(const unsigned long *source, int pe);
+unsigned long long shmem_ulonglong_fetch(const unsigned long long *source, int pe);
+int32_t shmem_int32_fetch(const int32_t *source, int pe);
+int64_t shmem_int64_fetch(const int64_t *source, int pe);
+uint32_t shmem_uint32_fetch(const uint32_t *source, int pe);
+uint64_t shmem_uint64_fetch(const uint64_t *source, int pe);
+size_t shmem_size_fetch(const size_t *source, int pe);
+ptrdiff_t shmem_ptrdiff_fetch(const ptrdiff_t *source, int pe);
+
 /* Writes the value. */
 void shmem_float_atomic_set(float *dest, float value, int pe);
 void shmem_double_atomic_set(double *dest, double value, int pe);
@@ -838,6 +900,22 @@ void shmem_ctx_uint64_atomic_set(shmem_ctx_t ctx, uint64_t *dest, uint64_t value
 void shmem_ctx_size_atomic_set(shmem_ctx_t ctx, size_t *dest, size_t value, int pe);
 void shmem_ctx_ptrdiff_atomic_set(shmem_ctx_t ctx, ptrdiff_t *dest, ptrdiff_t value, int pe);
 
+/* Writes the value. Deprecated since 1.4. */
+void shmem_float_set(float *dest, float value, int pe);
+void shmem_double_set(double *dest, double value, int pe);
+void shmem_int_set(int *dest, int value, int pe);
+void shmem_long_set(long *dest, long value, int pe);
+void shmem_longlong_set(long long *dest, long long value, int pe);
+void shmem_uint_set(unsigned int *dest, unsigned int value, int pe);
+void shmem_ulong_set(unsigned long *dest, unsigned long value, int pe);
+void shmem_ulonglong_set(unsigned long long *dest, unsigned long long value, int pe);
+void shmem_int32_set(int32_t *dest, int32_t value, int pe);
+void shmem_int64_set(int64_t *dest, int64_t value, int pe);
+void shmem_uint32_set(uint32_t *dest, uint32_t value, int pe);
+void shmem_uint64_set(uint64_t *dest, uint64_t value, int pe);
+void shmem_size_set(size_t *dest, size_t value, int pe);
+void shmem_ptrdiff_set(ptrdiff_t *dest, ptrdiff_t value, int pe);
+
 /* Writes value if the old value is cond; returns the old value. */
 int shmem_int_atomic_compare_swap(int *dest, int cond, int value, int pe);
 long shmem_long_atomic_compare_swap(long *dest, long cond, long value, int pe);
@@ -863,6 +941,20 @@ uint32_t shmem_ctx_uint32_atomic_compare_swap(shmem_ctx_t ctx, uint32_t *dest, u
 uint64_t shmem_ctx_uint64_atomic_compare_swap(shmem_ctx_t ctx, uint64_t *dest, uint64_t cond, uint64_t value, int pe);
 size_t shmem_ctx_size_atomic_compare_swap(shmem_ctx_t ctx, size_t *dest, size_t cond, size_t value, int pe);
 ptrdiff_t shmem_ctx_ptrdiff_atomic_compare_swap(shmem_ctx_t ctx, ptrdiff_t *dest, ptrdiff_t cond, ptrdiff_t value, int pe);
+
+/* Writes value if the old value is cond; returns the old value. Deprecated since 1.4. */
+int shmem_int_cswap(int *dest, int cond, int value, int pe);
+long shmem_long_cswap(long *dest, long cond, long value, int pe);
+long long shmem_longlong_cswap(long long *dest, long long cond, long long value, int pe);
+unsigned int shmem_uint_cswap(unsigned int *dest, unsigned int cond, unsigned int value, int pe);
+unsigned long shmem_ulong_cswap(unsigned long *dest, unsigned long cond, unsigned long value, int pe);
+unsigned long long shmem_ulonglong_cswap(unsigned long long *dest, unsigned long long cond, unsigned long long value, int pe);
+int32_t shmem_int32_cswap(int32_t *dest, int32_t cond, int32_t value, int pe);
+int64_t shmem_int64_cswap(int64_t *dest, int64_t cond, int64_t value, int pe);
+uint32_t shmem_uint32_cswap(uint32_t *dest, uint32_t cond, uint32_t value, int pe);
+uint64_t shmem_uint64_cswap(uint64_t *dest, uint64_t cond, uint64_t value, int pe);
+size_t shmem_size_cswap(size_t *dest, size_t cond, size_t value, int pe);
+ptrdiff_t shmem_ptrdiff_cswap(ptrdiff_t *dest, ptrdiff_t cond, ptrdiff_t value, int pe);
 
 /* Writes the value and returns the old one. */
 float shmem_float_atomic_swap(float *dest, float value, int pe);
@@ -894,6 +986,25 @@ uint64_t shmem_ctx_uint64_atomic_swap(shmem_ctx_t ctx, uint64_t *dest, uint64_t 
 size_t shmem_ctx_size_atomic_swap(shmem_ctx_t ctx, size_t *dest, size_t value, int pe);
 ptrdiff_t shmem_ctx_ptrdiff_atomic_swap(shmem_ctx_t ctx, ptrdiff_t *dest, ptrdiff_t value, int pe);
 
+/* Writes the value and returns the old one. Deprecated since 1.4. */
+float shmem_float_swap(float *dest, float value, int pe);
+double shmem_double_swap(double *dest, double value, int pe);
+int shmem_int_swap(int *dest, int value, int pe);
+long shmem_long_swap(long *dest, long value, int pe);
+long long shmem_longlong_swap(long long *dest, long long value, int pe);
+unsigned int shmem_uint_swap(unsigned int *dest, unsigned int value, int pe);
+unsigned long shmem_ulong_swap(unsigned long *dest, unsigned long value, int pe);
+unsigned long long shmem_ulonglong_swap(unsigned long long *dest, unsigned long long value, int pe);
+int32_t shmem_int32_swap(int32_t *dest, int32_t value, int pe);
+int64_t shmem_int64_swap(int64_t *dest, int64_t value, int pe);
+uint32_t shmem_uint32_swap(uint32_t *dest, uint32_t value, int pe);
+uint64_t shmem_uint64_swap(uint64_t *dest, uint64_t value, int pe);
+size_t shmem_size_swap(size_t *dest, size_t value, int pe);
+ptrdiff_t shmem_ptrdiff_swap(ptrdiff_t *dest, ptrdiff_t value, int pe);
+
+/* Writes the value and returns the old one. Deprecated since 1.4. */
+long shmem_swap(long *dest, long value, int pe);
+
 /* Adds 1 and returns the old value. */
 int shmem_int_atomic_fetch_inc(int *dest, int pe);
 long shmem_long_atomic_fetch_inc(long *dest, int pe);
@@ -919,6 +1030,20 @@ uint32_t shmem_ctx_uint32_atomic_fetch_inc(shmem_ctx_t ctx, uint32_t *dest, int 
 uint64_t shmem_ctx_uint64_atomic_fetch_inc(shmem_ctx_t ctx, uint64_t *dest, int pe);
 size_t shmem_ctx_size_atomic_fetch_inc(shmem_ctx_t ctx, size_t *dest, int pe);
 ptrdiff_t shmem_ctx_ptrdiff_atomic_fetch_inc(shmem_ctx_t ctx, ptrdiff_t *dest, int pe);
+
+/* Adds 1 and returns the old value. Deprecated since 1.4. */
+int shmem_int_finc(int *dest, int pe);
+long shmem_long_finc(long *dest, int pe);
+long long shmem_longlong_finc(long long *dest, int pe);
+unsigned int shmem_uint_finc(unsigned int *dest, int pe);
+unsigned long shmem_ulong_finc(unsigned long *dest, int pe);
+unsigned long long shmem_ulonglong_finc(unsigned long long *dest, int pe);
+int32_t shmem_int32_finc(int32_t *dest, int pe);
+int64_t shmem_int64_finc(int64_t *dest, int pe);
+uint32_t shmem_uint32_finc(uint32_t *dest, int pe);
+uint64_t shmem_uint64_finc(uint64_t *dest, int pe);
+size_t shmem_size_finc(size_t *dest, int pe);
+ptrdiff_t shmem_ptrdiff_finc(ptrdiff_t *dest, int pe);
 
 /* Adds 1. */
 void shmem_int_atomic_inc(int *dest, int pe);
@@ -946,6 +1071,20 @@ void shmem_ctx_uint64_atomic_inc(shmem_ctx_t ctx, uint64_t *dest, int pe);
 void shmem_ctx_size_atomic_inc(shmem_ctx_t ctx, size_t *dest, int pe);
 void shmem_ctx_ptrdiff_atomic_inc(shmem_ctx_t ctx, ptrdiff_t *dest, int pe);
 
+/* Adds 1. Deprecated since 1.4. */
+void shmem_int_inc(int *dest, int pe);
+void shmem_long_inc(long *dest, int pe);
+void shmem_longlong_inc(long long *dest, int pe);
+void shmem_uint_inc(unsigned int *dest, int pe);
+void shmem_ulong_inc(unsigned long *dest, int pe);
+void shmem_ulonglong_inc(unsigned long long *dest, int pe);
+void shmem_int32_inc(int32_t *dest, int pe);
+void shmem_int64_inc(int64_t *dest, int pe);
+void shmem_uint32_inc(uint32_t *dest, int pe);
+void shmem_uint64_inc(uint64_t *dest, int pe);
+void shmem_size_inc(size_t *dest, int pe);
+void shmem_ptrdiff_inc(ptrdiff_t *dest, int pe);
+
 /* Adds value, wrapping, and returns the old value. */
 int shmem_int_atomic_fetch_add(int *dest, int value, int pe);
 long shmem_long_atomic_fetch_add(long *dest, long value, int pe);
@@ -972,6 +1111,20 @@ uint64_t shmem_ctx_uint64_atomic_fetch_add(shmem_ctx_t ctx, uint64_t *dest, uint
 size_t shmem_ctx_size_atomic_fetch_add(shmem_ctx_t ctx, size_t *dest, size_t value, int pe);
 ptrdiff_t shmem_ctx_ptrdiff_atomic_fetch_add(shmem_ctx_t ctx, ptrdiff_t *dest, ptrdiff_t value, int pe);
 
+/* Adds value, wrapping, and returns the old value. Deprecated since 1.4. */
+int shmem_int_fadd(int *dest, int value, int pe);
+long shmem_long_fadd(long *dest, long value, int pe);
+long long shmem_longlong_fadd(long long *dest, long long value, int pe);
+unsigned int shmem_uint_fadd(unsigned int *dest, unsigned int value, int pe);
+unsigned long shmem_ulong_fadd(unsigned long *dest, unsigned long value, int pe);
+unsigned long long shmem_ulonglong_fadd(unsigned long long *dest, unsigned long long value, int pe);
+int32_t shmem_int32_fadd(int32_t *dest, int32_t value, int pe);
+int64_t shmem_int64_fadd(int64_t *dest, int64_t value, int pe);
+uint32_t shmem_uint32_fadd(uint32_t *dest, uint32_t value, int pe);
+uint64_t shmem_uint64_fadd(uint64_t *dest, uint64_t value, int pe);
+size_t shmem_size_fadd(size_t *dest, size_t value, int pe);
+ptrdiff_t shmem_ptrdiff_fadd(ptrdiff_t *dest, ptrdiff_t value, int pe);
+
 /* Adds value, wrapping. */
 void shmem_int_atomic_add(int *dest, int value, int pe);
 void shmem_long_atomic_add(long *dest, long value, int pe);
@@ -997,6 +1150,20 @@ void shmem_ctx_uint32_atomic_add(shmem_ctx_t ctx, uint32_t *dest, uint32_t value
 void shmem_ctx_uint64_atomic_add(shmem_ctx_t ctx, uint64_t *dest, uint64_t value, int pe);
 void shmem_ctx_size_atomic_add(shmem_ctx_t ctx, size_t *dest, size_t value, int pe);
 void shmem_ctx_ptrdiff_atomic_add(shmem_ctx_t ctx, ptrdiff_t *dest, ptrdiff_t value, int pe);
+
+/* Adds value, wrapping. Deprecated since 1.4. */
+void shmem_int_add(int *dest, int value, int pe);
+void shmem_long_add(long *dest, long value, int pe);
+void shmem_longlong_add(long long *dest, long long value, int pe);
+void shmem_uint_add(unsigned int *dest, unsigned int value, int pe);
+void shmem_ulong_add(unsigned long *dest, unsigned long value, int pe);
+void shmem_ulonglong_add(unsigned long long *dest, unsigned long long value, int pe);
+void shmem_int32_add(int32_t *dest, int32_t value, int pe);
+void shmem_int64_add(int64_t *dest, int64_t value, int pe);
+void shmem_uint32_add(uint32_t *dest, uint32_t value, int pe);
+void shmem_uint64_add(uint64_t *dest, uint64_t value, int pe);
+void shmem_size_add(size_t *dest, size_t value, int pe);
+void shmem_ptrdiff_add(ptrdiff_t *dest, ptrdiff_t value, int pe);
 
 /* Bitwise and; returns the old value. */
 unsigned int shmem_uint_atomic_fetch_and(unsigned int *dest, unsigned int value, int pe);
@@ -1478,6 +1645,14 @@ uint64_t shmem_signal_fetch(const uint64_t *sig_addr);
 /* Sets a signal word of PE pe. */
 void shmem_signal_set(uint64_t *sig_addr, uint64_t signal, int pe);
 void shmem_ctx_signal_set(shmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signal, int pe);
+
+/* ---- Communication sessions (OpenSHMEM 1.6, section 9.9) ---- */
+
+/* Says what is going to be issued on the context: hints only. */
+void shmem_ctx_session_start(shmem_ctx_t ctx, long options, const shmem_ctx_session_config_t *config, long config_mask);
+
+/* Ends the context's session. */
+void shmem_ctx_session_stop(shmem_ctx_t ctx);
 
 /* ---- Collectives (OpenSHMEM 1.6, section 9.10) ---- */
 
@@ -1971,6 +2146,18 @@ void shmem_ptrdiff_wait_until(ptrdiff_t *ivar, int cmp, ptrdiff_t cmp_value);
 void shmem_short_wait_until(short *ivar, int cmp, short cmp_value);
 void shmem_ushort_wait_until(unsigned short *ivar, int cmp, unsigned short cmp_value);
 
+/* Waits until *ivar compares so with cmp_value. Deprecated since 1.4. */
+void shmem_wait_until(long *ivar, int cmp, long cmp_value);
+
+/* Waits until *ivar is no longer cmp_value. Deprecated since 1.4. */
+void shmem_wait(long *ivar, long cmp_value);
+
+/* Waits until *ivar is no longer cmp_value. Deprecated since 1.4. */
+void shmem_short_wait(short *ivar, short cmp_value);
+void shmem_int_wait(int *ivar, int cmp_value);
+void shmem_long_wait(long *ivar, long cmp_value);
+void shmem_longlong_wait(long long *ivar, long long cmp_value);
+
 /* Waits until all entries compare so; a nonzero status excludes an entry. */
 void shmem_int_wait_until_all(int *ivars, size_t nelems, const int *status, int cmp, int cmp_value);
 void shmem_long_wait_until_all(long *ivars, size_t nelems, const int *status, int cmp, long cmp_value);
@@ -1984,6 +2171,8 @@ void shmem_uint32_wait_until_all(uint32_t *ivars, size_t nelems, const int *stat
 void shmem_uint64_wait_until_all(uint64_t *ivars, size_t nelems, const int *status, int cmp, uint64_t cmp_value);
 void shmem_size_wait_until_all(size_t *ivars, size_t nelems, const int *status, int cmp, size_t cmp_value);
 void shmem_ptrdiff_wait_until_all(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp, ptrdiff_t cmp_value);
+void shmem_short_wait_until_all(short *ivars, size_t nelems, const int *status, int cmp, short cmp_value);
+void shmem_ushort_wait_until_all(unsigned short *ivars, size_t nelems, const int *status, int cmp, unsigned short cmp_value);
 
 /* Waits for one entry and returns its index; SIZE_MAX if all are excluded. */
 size_t shmem_int_wait_until_any(int *ivars, size_t nelems, const int *status, int cmp, int cmp_value);
@@ -1998,6 +2187,8 @@ size_t shmem_uint32_wait_until_any(uint32_t *ivars, size_t nelems, const int *st
 size_t shmem_uint64_wait_until_any(uint64_t *ivars, size_t nelems, const int *status, int cmp, uint64_t cmp_value);
 size_t shmem_size_wait_until_any(size_t *ivars, size_t nelems, const int *status, int cmp, size_t cmp_value);
 size_t shmem_ptrdiff_wait_until_any(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp, ptrdiff_t cmp_value);
+size_t shmem_short_wait_until_any(short *ivars, size_t nelems, const int *status, int cmp, short cmp_value);
+size_t shmem_ushort_wait_until_any(unsigned short *ivars, size_t nelems, const int *status, int cmp, unsigned short cmp_value);
 
 /* Waits for at least one entry; stores indices and returns their number. */
 size_t shmem_int_wait_until_some(int *ivars, size_t nelems, size_t *indices, const int *status, int cmp, int cmp_value);
@@ -2012,6 +2203,8 @@ size_t shmem_uint32_wait_until_some(uint32_t *ivars, size_t nelems, size_t *indi
 size_t shmem_uint64_wait_until_some(uint64_t *ivars, size_t nelems, size_t *indices, const int *status, int cmp, uint64_t cmp_value);
 size_t shmem_size_wait_until_some(size_t *ivars, size_t nelems, size_t *indices, const int *status, int cmp, size_t cmp_value);
 size_t shmem_ptrdiff_wait_until_some(ptrdiff_t *ivars, size_t nelems, size_t *indices, const int *status, int cmp, ptrdiff_t cmp_value);
+size_t shmem_short_wait_until_some(short *ivars, size_t nelems, size_t *indices, const int *status, int cmp, short cmp_value);
+size_t shmem_ushort_wait_until_some(unsigned short *ivars, size_t nelems, size_t *indices, const int *status, int cmp, unsigned short cmp_value);
 
 /* Waits until all entries compare so, each with its own value; a nonzero status excludes an entry. */
 void shmem_int_wait_until_all_vector(int *ivars, size_t nelems, const int *status, int cmp, const int *cmp_values);
@@ -2026,6 +2219,8 @@ void shmem_uint32_wait_until_all_vector(uint32_t *ivars, size_t nelems, const in
 void shmem_uint64_wait_until_all_vector(uint64_t *ivars, size_t nelems, const int *status, int cmp, const uint64_t *cmp_values);
 void shmem_size_wait_until_all_vector(size_t *ivars, size_t nelems, const int *status, int cmp, const size_t *cmp_values);
 void shmem_ptrdiff_wait_until_all_vector(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp, const ptrdiff_t *cmp_values);
+void shmem_short_wait_until_all_vector(short *ivars, size_t nelems, const int *status, int cmp, const short *cmp_values);
+void shmem_ushort_wait_until_all_vector(unsigned short *ivars, size_t nelems, const int *status, int cmp, const unsigned short *cmp_values);
 
 /* Waits for one entry, each with its own value and returns its index; SIZE_MAX if all are excluded. */
 size_t shmem_int_wait_until_any_vector(int *ivars, size_t nelems, const int *status, int cmp, const int *cmp_values);
@@ -2040,6 +2235,8 @@ size_t shmem_uint32_wait_until_any_vector(uint32_t *ivars, size_t nelems, const 
 size_t shmem_uint64_wait_until_any_vector(uint64_t *ivars, size_t nelems, const int *status, int cmp, const uint64_t *cmp_values);
 size_t shmem_size_wait_until_any_vector(size_t *ivars, size_t nelems, const int *status, int cmp, const size_t *cmp_values);
 size_t shmem_ptrdiff_wait_until_any_vector(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp, const ptrdiff_t *cmp_values);
+size_t shmem_short_wait_until_any_vector(short *ivars, size_t nelems, const int *status, int cmp, const short *cmp_values);
+size_t shmem_ushort_wait_until_any_vector(unsigned short *ivars, size_t nelems, const int *status, int cmp, const unsigned short *cmp_values);
 
 /* Waits for at least one entry, each with its own value; stores indices and returns their number. */
 size_t shmem_int_wait_until_some_vector(int *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const int *cmp_values);
@@ -2054,6 +2251,8 @@ size_t shmem_uint32_wait_until_some_vector(uint32_t *ivars, size_t nelems, size_
 size_t shmem_uint64_wait_until_some_vector(uint64_t *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const uint64_t *cmp_values);
 size_t shmem_size_wait_until_some_vector(size_t *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const size_t *cmp_values);
 size_t shmem_ptrdiff_wait_until_some_vector(ptrdiff_t *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const ptrdiff_t *cmp_values);
+size_t shmem_short_wait_until_some_vector(short *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const short *cmp_values);
+size_t shmem_ushort_wait_until_some_vector(unsigned short *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const unsigned short *cmp_values);
 
 /* 1 if *ivar compares so with cmp_value, else 0. */
 int shmem_int_test(int *ivar, int cmp, int cmp_value);
@@ -2084,6 +2283,8 @@ int shmem_uint32_test_all(uint32_t *ivars, size_t nelems, const int *status, int
 int shmem_uint64_test_all(uint64_t *ivars, size_t nelems, const int *status, int cmp, uint64_t cmp_value);
 int shmem_size_test_all(size_t *ivars, size_t nelems, const int *status, int cmp, size_t cmp_value);
 int shmem_ptrdiff_test_all(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp, ptrdiff_t cmp_value);
+int shmem_short_test_all(short *ivars, size_t nelems, const int *status, int cmp, short cmp_value);
+int shmem_ushort_test_all(unsigned short *ivars, size_t nelems, const int *status, int cmp, unsigned short cmp_value);
 
 /* Index of one entry that compares so, or SIZE_MAX. */
 size_t shmem_int_test_any(int *ivars, size_t nelems, const int *status, int cmp, int cmp_value);
@@ -2098,6 +2299,8 @@ size_t shmem_uint32_test_any(uint32_t *ivars, size_t nelems, const int *status, 
 size_t shmem_uint64_test_any(uint64_t *ivars, size_t nelems, const int *status, int cmp, uint64_t cmp_value);
 size_t shmem_size_test_any(size_t *ivars, size_t nelems, const int *status, int cmp, size_t cmp_value);
 size_t shmem_ptrdiff_test_any(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp, ptrdiff_t cmp_value);
+size_t shmem_short_test_any(short *ivars, size_t nelems, const int *status, int cmp, short cmp_value);
+size_t shmem_ushort_test_any(unsigned short *ivars, size_t nelems, const int *status, int cmp, unsigned short cmp_value);
 
 /* Stores the indices of the entries that compare so; returns their number. */
 size_t shmem_int_test_some(int *ivars, size_t nelems, size_t *indices, const int *status, int cmp, int cmp_value);
@@ -2112,6 +2315,8 @@ size_t shmem_uint32_test_some(uint32_t *ivars, size_t nelems, size_t *indices, c
 size_t shmem_uint64_test_some(uint64_t *ivars, size_t nelems, size_t *indices, const int *status, int cmp, uint64_t cmp_value);
 size_t shmem_size_test_some(size_t *ivars, size_t nelems, size_t *indices, const int *status, int cmp, size_t cmp_value);
 size_t shmem_ptrdiff_test_some(ptrdiff_t *ivars, size_t nelems, size_t *indices, const int *status, int cmp, ptrdiff_t cmp_value);
+size_t shmem_short_test_some(short *ivars, size_t nelems, size_t *indices, const int *status, int cmp, short cmp_value);
+size_t shmem_ushort_test_some(unsigned short *ivars, size_t nelems, size_t *indices, const int *status, int cmp, unsigned short cmp_value);
 
 /* 1 if all entries compare so, each with its own value, else 0. */
 int shmem_int_test_all_vector(int *ivars, size_t nelems, const int *status, int cmp, const int *cmp_values);
@@ -2126,6 +2331,8 @@ int shmem_uint32_test_all_vector(uint32_t *ivars, size_t nelems, const int *stat
 int shmem_uint64_test_all_vector(uint64_t *ivars, size_t nelems, const int *status, int cmp, const uint64_t *cmp_values);
 int shmem_size_test_all_vector(size_t *ivars, size_t nelems, const int *status, int cmp, const size_t *cmp_values);
 int shmem_ptrdiff_test_all_vector(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp, const ptrdiff_t *cmp_values);
+int shmem_short_test_all_vector(short *ivars, size_t nelems, const int *status, int cmp, const short *cmp_values);
+int shmem_ushort_test_all_vector(unsigned short *ivars, size_t nelems, const int *status, int cmp, const unsigned short *cmp_values);
 
 /* Index of one entry that compares so, each with its own value, or SIZE_MAX. */
 size_t shmem_int_test_any_vector(int *ivars, size_t nelems, const int *status, int cmp, const int *cmp_values);
@@ -2140,6 +2347,8 @@ size_t shmem_uint32_test_any_vector(uint32_t *ivars, size_t nelems, const int *s
 size_t shmem_uint64_test_any_vector(uint64_t *ivars, size_t nelems, const int *status, int cmp, const uint64_t *cmp_values);
 size_t shmem_size_test_any_vector(size_t *ivars, size_t nelems, const int *status, int cmp, const size_t *cmp_values);
 size_t shmem_ptrdiff_test_any_vector(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp, const ptrdiff_t *cmp_values);
+size_t shmem_short_test_any_vector(short *ivars, size_t nelems, const int *status, int cmp, const short *cmp_values);
+size_t shmem_ushort_test_any_vector(unsigned short *ivars, size_t nelems, const int *status, int cmp, const unsigned short *cmp_values);
 
 /* Stores the indices of the entries that compare so, each with its own value; returns their number. */
 size_t shmem_int_test_some_vector(int *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const int *cmp_values);
@@ -2154,6 +2363,8 @@ size_t shmem_uint32_test_some_vector(uint32_t *ivars, size_t nelems, size_t *ind
 size_t shmem_uint64_test_some_vector(uint64_t *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const uint64_t *cmp_values);
 size_t shmem_size_test_some_vector(size_t *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const size_t *cmp_values);
 size_t shmem_ptrdiff_test_some_vector(ptrdiff_t *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const ptrdiff_t *cmp_values);
+size_t shmem_short_test_some_vector(short *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const short *cmp_values);
+size_t shmem_ushort_test_some_vector(unsigned short *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const unsigned short *cmp_values);
 
 /* Waits until the signal word compares so and returns it. */
 uint64_t shmem_signal_wait_until(uint64_t *sig_addr, int cmp, uint64_t cmp_value);
@@ -2183,13 +2394,10 @@ void shmem_set_lock(long *lock);
 /* Takes the lock if it is free: 0 if taken, 1 if not. */
 int shmem_test_lock(long *lock);
 
-/* ---- Communication sessions (OpenSHMEM 1.6, section 9.9) ---- */
+/* ---- Profiling (OpenSHMEM 1.6, section 10) ---- */
 
-/* Says what is going to be issued on the context: hints only. */
-void shmem_ctx_session_start(shmem_ctx_t ctx, long options, const shmem_ctx_session_config_t *config, long config_mask);
-
-/* Ends the context's session. */
-void shmem_ctx_session_stop(shmem_ctx_t ctx);
+/* What a tool in front of the library does at level; without a tool nothing. */
+void shmem_pcontrol(int level, ...);
 
 #if !defined(DUSHMEM_NO_INLINE)
 DUSHMEM_IMPL_INLINE_FAMILY(shmem)

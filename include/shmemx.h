@@ -12,4 +12,20 @@
 #define SHMEMX_TEAM_NODE ((shmem_team_t)2) /* PEs of this node */
 #define SHMEMX_TEAM_SAME_MYPE_NODE ((shmem_team_t)3) /* PEs with the same number on their nodes */
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Signals (OpenSHMEM 1.6, section 9.8) ---- */
+
+/* As signal_add of OpenSHMEM 1.6, under its earlier name. */
+void shmemx_signal_add(uint64_t *sig_addr, uint64_t signal, int pe);
+
+/* As signal_set of OpenSHMEM 1.6, under its earlier name. */
+void shmemx_signal_set(uint64_t *sig_addr, uint64_t signal, int pe);
+
+#ifdef __cplusplus
+}
+#endif
+
 #endif

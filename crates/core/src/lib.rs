@@ -16,6 +16,7 @@ pub mod error;
 pub mod fastpath;
 #[path = "gen/env.rs"]
 mod gen_env;
+pub mod half;
 pub mod heap;
 pub mod job;
 pub mod lock;

@@ -16,6 +16,10 @@ macro_rules! scalars {
         unsafe impl Scalar for $t {}
     )*};
 }
+// SAFETY: two bytes each.
+unsafe impl Scalar for crate::half::Half {}
+// SAFETY: as above.
+unsafe impl Scalar for crate::half::BFloat16 {}
 scalars!(i8, u8, i16, u16, i32, u32, i64, u64, isize, usize, f32, f64, i128, u128);
 
 impl World {

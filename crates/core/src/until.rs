@@ -4,7 +4,7 @@
 //! pointer. A wait that returns, and a test that succeeds, acquires what the updater ordered before.
 use crate::error::{Call, Error, Result};
 use crate::job::WaitRecord;
-use crate::wait::wait_for;
+use crate::wait::{Naps, wait_for};
 use crate::world::World;
 use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
 
@@ -333,13 +333,14 @@ impl World {
         let record =
             || WaitRecord { call: call as u32, team: -1, awaited: -1, address: address as u64, detail };
         let seen = core::cell::RefCell::new(None);
+        let mut naps = Naps::new(self.doorbell());
         wait_for(
             self.policy(),
             Some(self.wait_slot()),
             record,
             || seen.borrow_mut().take().or_else(|| (ready.borrow_mut())()),
             |nap| {
-                self.doorbell().sleep(nap, || {
+                naps.nap(nap, || {
                     let found = (ready.borrow_mut())();
                     let held = found.is_some();
                     *seen.borrow_mut() = found;

@@ -485,6 +485,11 @@ impl World {
         self.window.offset_of(addr).unwrap_or(0)
     }
 
+    /// The own address of the symmetric object with that number.
+    pub(crate) fn symmetric_object(&self, offset: usize) -> Option<usize> {
+        self.window.object_at(offset)
+    }
+
     /// The address at which this PE can load and store PE `pe`'s copy of the object at `addr`, or null.
     pub fn ptr(&self, addr: *const u8, pe: i32) -> Result<*mut u8> {
         self.check_alive()?;

@@ -18,6 +18,7 @@ pub mod job;
 pub mod leftovers;
 pub mod model;
 pub mod processes;
+pub mod programs;
 pub mod suites;
 pub mod threads;
 pub mod tools;

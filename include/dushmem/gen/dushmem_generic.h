@@ -9,7 +9,7 @@
 #ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Reductions whose operation is an argument: 1 where the type has no such operation. */
-static inline int dushmem_impl_float_reduce(dushmem_team_t team, float *dest, const float *source, size_t nreduce, int op) {
+static __inline__ int dushmem_impl_float_reduce(dushmem_team_t team, float *dest, const float *source, size_t nreduce, int op) {
     switch (op) {
     case DUSHMEM_MAX: return dushmem_float_max_reduce(team, dest, source, nreduce);
     case DUSHMEM_MIN: return dushmem_float_min_reduce(team, dest, source, nreduce);
@@ -18,7 +18,7 @@ static inline int dushmem_impl_float_reduce(dushmem_team_t team, float *dest, co
     default: return 1;
     }
 }
-static inline int dushmem_impl_double_reduce(dushmem_team_t team, double *dest, const double *source, size_t nreduce, int op) {
+static __inline__ int dushmem_impl_double_reduce(dushmem_team_t team, double *dest, const double *source, size_t nreduce, int op) {
     switch (op) {
     case DUSHMEM_MAX: return dushmem_double_max_reduce(team, dest, source, nreduce);
     case DUSHMEM_MIN: return dushmem_double_min_reduce(team, dest, source, nreduce);
@@ -27,7 +27,7 @@ static inline int dushmem_impl_double_reduce(dushmem_team_t team, double *dest, 
     default: return 1;
     }
 }
-static inline int dushmem_impl_char_reduce(dushmem_team_t team, char *dest, const char *source, size_t nreduce, int op) {
+static __inline__ int dushmem_impl_char_reduce(dushmem_team_t team, char *dest, const char *source, size_t nreduce, int op) {
     switch (op) {
     case DUSHMEM_MAX: return dushmem_char_max_reduce(team, dest, source, nreduce);
     case DUSHMEM_MIN: return dushmem_char_min_reduce(team, dest, source, nreduce);
@@ -36,7 +36,7 @@ static inline int dushmem_impl_char_reduce(dushmem_team_t team, char *dest, cons
     default: return 1;
     }
 }
-static inline int dushmem_impl_schar_reduce(dushmem_team_t team, signed char *dest, const signed char *source, size_t nreduce, int op) {
+static __inline__ int dushmem_impl_schar_reduce(dushmem_team_t team, signed char *dest, const signed char *source, size_t nreduce, int op) {
     switch (op) {
     case DUSHMEM_AND: return dushmem_int8_and_reduce(team, dest, source, nreduce);
     case DUSHMEM_OR: return dushmem_int8_or_reduce(team, dest, source, nreduce);
@@ -48,7 +48,7 @@ static inline int dushmem_impl_schar_reduce(dushmem_team_t team, signed char *de
     default: return 1;
     }
 }
-static inline int dushmem_impl_short_reduce(dushmem_team_t team, short *dest, const short *source, size_t nreduce, int op) {
+static __inline__ int dushmem_impl_short_reduce(dushmem_team_t team, short *dest, const short *source, size_t nreduce, int op) {
     switch (op) {
     case DUSHMEM_AND: return dushmem_int16_and_reduce(team, dest, source, nreduce);
     case DUSHMEM_OR: return dushmem_int16_or_reduce(team, dest, source, nreduce);
@@ -60,7 +60,7 @@ static inline int dushmem_impl_short_reduce(dushmem_team_t team, short *dest, co
     default: return 1;
     }
 }
-static inline int dushmem_impl_int_reduce(dushmem_team_t team, int *dest, const int *source, size_t nreduce, int op) {
+static __inline__ int dushmem_impl_int_reduce(dushmem_team_t team, int *dest, const int *source, size_t nreduce, int op) {
     switch (op) {
     case DUSHMEM_AND: return dushmem_int32_and_reduce(team, dest, source, nreduce);
     case DUSHMEM_OR: return dushmem_int32_or_reduce(team, dest, source, nreduce);
@@ -72,7 +72,7 @@ static inline int dushmem_impl_int_reduce(dushmem_team_t team, int *dest, const 
     default: return 1;
     }
 }
-static inline int dushmem_impl_long_reduce(dushmem_team_t team, long *dest, const long *source, size_t nreduce, int op) {
+static __inline__ int dushmem_impl_long_reduce(dushmem_team_t team, long *dest, const long *source, size_t nreduce, int op) {
     switch (op) {
     case DUSHMEM_AND: return dushmem_int64_and_reduce(team, dest, source, nreduce);
     case DUSHMEM_OR: return dushmem_int64_or_reduce(team, dest, source, nreduce);
@@ -84,7 +84,7 @@ static inline int dushmem_impl_long_reduce(dushmem_team_t team, long *dest, cons
     default: return 1;
     }
 }
-static inline int dushmem_impl_longlong_reduce(dushmem_team_t team, long long *dest, const long long *source, size_t nreduce, int op) {
+static __inline__ int dushmem_impl_longlong_reduce(dushmem_team_t team, long long *dest, const long long *source, size_t nreduce, int op) {
     switch (op) {
     case DUSHMEM_AND: return dushmem_longlong_and_reduce(team, dest, source, nreduce);
     case DUSHMEM_OR: return dushmem_longlong_or_reduce(team, dest, source, nreduce);
@@ -96,7 +96,7 @@ static inline int dushmem_impl_longlong_reduce(dushmem_team_t team, long long *d
     default: return 1;
     }
 }
-static inline int dushmem_impl_uchar_reduce(dushmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce, int op) {
+static __inline__ int dushmem_impl_uchar_reduce(dushmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce, int op) {
     switch (op) {
     case DUSHMEM_AND: return dushmem_uchar_and_reduce(team, dest, source, nreduce);
     case DUSHMEM_OR: return dushmem_uchar_or_reduce(team, dest, source, nreduce);
@@ -108,7 +108,7 @@ static inline int dushmem_impl_uchar_reduce(dushmem_team_t team, unsigned char *
     default: return 1;
     }
 }
-static inline int dushmem_impl_ushort_reduce(dushmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce, int op) {
+static __inline__ int dushmem_impl_ushort_reduce(dushmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce, int op) {
     switch (op) {
     case DUSHMEM_AND: return dushmem_ushort_and_reduce(team, dest, source, nreduce);
     case DUSHMEM_OR: return dushmem_ushort_or_reduce(team, dest, source, nreduce);
@@ -120,7 +120,7 @@ static inline int dushmem_impl_ushort_reduce(dushmem_team_t team, unsigned short
     default: return 1;
     }
 }
-static inline int dushmem_impl_uint_reduce(dushmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce, int op) {
+static __inline__ int dushmem_impl_uint_reduce(dushmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce, int op) {
     switch (op) {
     case DUSHMEM_AND: return dushmem_uint_and_reduce(team, dest, source, nreduce);
     case DUSHMEM_OR: return dushmem_uint_or_reduce(team, dest, source, nreduce);
@@ -132,7 +132,7 @@ static inline int dushmem_impl_uint_reduce(dushmem_team_t team, unsigned int *de
     default: return 1;
     }
 }
-static inline int dushmem_impl_ulong_reduce(dushmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nreduce, int op) {
+static __inline__ int dushmem_impl_ulong_reduce(dushmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nreduce, int op) {
     switch (op) {
     case DUSHMEM_AND: return dushmem_ulong_and_reduce(team, dest, source, nreduce);
     case DUSHMEM_OR: return dushmem_ulong_or_reduce(team, dest, source, nreduce);
@@ -144,7 +144,7 @@ static inline int dushmem_impl_ulong_reduce(dushmem_team_t team, unsigned long *
     default: return 1;
     }
 }
-static inline int dushmem_impl_ulonglong_reduce(dushmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nreduce, int op) {
+static __inline__ int dushmem_impl_ulonglong_reduce(dushmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nreduce, int op) {
     switch (op) {
     case DUSHMEM_AND: return dushmem_ulonglong_and_reduce(team, dest, source, nreduce);
     case DUSHMEM_OR: return dushmem_ulonglong_or_reduce(team, dest, source, nreduce);
@@ -156,7 +156,7 @@ static inline int dushmem_impl_ulonglong_reduce(dushmem_team_t team, unsigned lo
     default: return 1;
     }
 }
-static inline int dushmem_impl_longdouble_reduce(dushmem_team_t team, long double *dest, const long double *source, size_t nreduce, int op) {
+static __inline__ int dushmem_impl_longdouble_reduce(dushmem_team_t team, long double *dest, const long double *source, size_t nreduce, int op) {
     switch (op) {
     case DUSHMEM_MAX: return dushmem_longdouble_max_reduce(team, dest, source, nreduce);
     case DUSHMEM_MIN: return dushmem_longdouble_min_reduce(team, dest, source, nreduce);
@@ -165,17 +165,35 @@ static inline int dushmem_impl_longdouble_reduce(dushmem_team_t team, long doubl
     default: return 1;
     }
 }
-static inline int dushmem_impl_complexd_reduce(dushmem_team_t team, dushmem_impl_complexd *dest, const dushmem_impl_complexd *source, size_t nreduce, int op) {
+static __inline__ int dushmem_impl_complexd_reduce(dushmem_team_t team, dushmem_impl_complexd *dest, const dushmem_impl_complexd *source, size_t nreduce, int op) {
     switch (op) {
     case DUSHMEM_SUM: return dushmem_complexd_sum_reduce(team, dest, source, nreduce);
     case DUSHMEM_PROD: return dushmem_complexd_prod_reduce(team, dest, source, nreduce);
     default: return 1;
     }
 }
-static inline int dushmem_impl_complexf_reduce(dushmem_team_t team, dushmem_impl_complexf *dest, const dushmem_impl_complexf *source, size_t nreduce, int op) {
+static __inline__ int dushmem_impl_complexf_reduce(dushmem_team_t team, dushmem_impl_complexf *dest, const dushmem_impl_complexf *source, size_t nreduce, int op) {
     switch (op) {
     case DUSHMEM_SUM: return dushmem_complexf_sum_reduce(team, dest, source, nreduce);
     case DUSHMEM_PROD: return dushmem_complexf_prod_reduce(team, dest, source, nreduce);
+    default: return 1;
+    }
+}
+static __inline__ int dushmem_impl_half_reduce(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce, int op) {
+    switch (op) {
+    case DUSHMEM_MAX: return dushmem_half_max_reduce(team, dest, source, nreduce);
+    case DUSHMEM_MIN: return dushmem_half_min_reduce(team, dest, source, nreduce);
+    case DUSHMEM_SUM: return dushmem_half_sum_reduce(team, dest, source, nreduce);
+    case DUSHMEM_PROD: return dushmem_half_prod_reduce(team, dest, source, nreduce);
+    default: return 1;
+    }
+}
+static __inline__ int dushmem_impl_bfloat16_reduce(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce, int op) {
+    switch (op) {
+    case DUSHMEM_MAX: return dushmem_bfloat16_max_reduce(team, dest, source, nreduce);
+    case DUSHMEM_MIN: return dushmem_bfloat16_min_reduce(team, dest, source, nreduce);
+    case DUSHMEM_SUM: return dushmem_bfloat16_sum_reduce(team, dest, source, nreduce);
+    case DUSHMEM_PROD: return dushmem_bfloat16_prod_reduce(team, dest, source, nreduce);
     default: return 1;
     }
 }
@@ -293,6 +311,12 @@ static inline int dushmem_alltoall(unsigned long long *dest, const unsigned long
 static inline int dushmem_alltoall(long double *dest, const long double *source, size_t nelems) {
     return dushmem_longdouble_alltoall(DUSHMEM_TEAM_WORLD, dest, source, nelems);
 }
+static inline int dushmem_alltoall(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems) {
+    return dushmem_half_alltoall(DUSHMEM_TEAM_WORLD, dest, source, nelems);
+}
+static inline int dushmem_alltoall(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems) {
+    return dushmem_bfloat16_alltoall(DUSHMEM_TEAM_WORLD, dest, source, nelems);
+}
 static inline int dushmem_broadcast(float *dest, const float *source, size_t nelems, int PE_root) {
     return dushmem_float_broadcast(DUSHMEM_TEAM_WORLD, dest, source, nelems, PE_root);
 }
@@ -334,6 +358,12 @@ static inline int dushmem_broadcast(unsigned long long *dest, const unsigned lon
 }
 static inline int dushmem_broadcast(long double *dest, const long double *source, size_t nelems, int PE_root) {
     return dushmem_longdouble_broadcast(DUSHMEM_TEAM_WORLD, dest, source, nelems, PE_root);
+}
+static inline int dushmem_broadcast(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int PE_root) {
+    return dushmem_half_broadcast(DUSHMEM_TEAM_WORLD, dest, source, nelems, PE_root);
+}
+static inline int dushmem_broadcast(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int PE_root) {
+    return dushmem_bfloat16_broadcast(DUSHMEM_TEAM_WORLD, dest, source, nelems, PE_root);
 }
 static inline int dushmem_reduce(dushmem_team_t team, float *dest, const float *source, size_t nreduce, int op) {
     return dushmem_impl_float_reduce(team, dest, source, nreduce, op);
@@ -431,6 +461,18 @@ static inline int dushmem_reduce(dushmem_team_t team, dushmem_impl_complexf *des
 static inline int dushmem_reduce(dushmem_impl_complexf *dest, const dushmem_impl_complexf *source, size_t nreduce, int op) {
     return dushmem_impl_complexf_reduce(DUSHMEM_TEAM_WORLD, dest, source, nreduce, op);
 }
+static inline int dushmem_reduce(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce, int op) {
+    return dushmem_impl_half_reduce(team, dest, source, nreduce, op);
+}
+static inline int dushmem_reduce(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce, int op) {
+    return dushmem_impl_half_reduce(DUSHMEM_TEAM_WORLD, dest, source, nreduce, op);
+}
+static inline int dushmem_reduce(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce, int op) {
+    return dushmem_impl_bfloat16_reduce(team, dest, source, nreduce, op);
+}
+static inline int dushmem_reduce(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce, int op) {
+    return dushmem_impl_bfloat16_reduce(DUSHMEM_TEAM_WORLD, dest, source, nreduce, op);
+}
 #else
 /* Without an argument: all PEs. The sum makes the empty argument the world team, whose handle is 0. */
 #define dushmem_sync(...) dushmem_team_sync((__VA_ARGS__ + 0))
@@ -477,6 +519,12 @@ static inline int dushmem_impl_world_ulonglong_alltoall(unsigned long long *dest
 static inline int dushmem_impl_world_longdouble_alltoall(long double *dest, const long double *source, size_t nelems) {
     return dushmem_longdouble_alltoall(DUSHMEM_TEAM_WORLD, dest, source, nelems);
 }
+static inline int dushmem_impl_world_half_alltoall(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems) {
+    return dushmem_half_alltoall(DUSHMEM_TEAM_WORLD, dest, source, nelems);
+}
+static inline int dushmem_impl_world_bfloat16_alltoall(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems) {
+    return dushmem_bfloat16_alltoall(DUSHMEM_TEAM_WORLD, dest, source, nelems);
+}
 static inline int dushmem_impl_world_float_broadcast(float *dest, const float *source, size_t nelems, int PE_root) {
     return dushmem_float_broadcast(DUSHMEM_TEAM_WORLD, dest, source, nelems, PE_root);
 }
@@ -518,6 +566,12 @@ static inline int dushmem_impl_world_ulonglong_broadcast(unsigned long long *des
 }
 static inline int dushmem_impl_world_longdouble_broadcast(long double *dest, const long double *source, size_t nelems, int PE_root) {
     return dushmem_longdouble_broadcast(DUSHMEM_TEAM_WORLD, dest, source, nelems, PE_root);
+}
+static inline int dushmem_impl_world_half_broadcast(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int PE_root) {
+    return dushmem_half_broadcast(DUSHMEM_TEAM_WORLD, dest, source, nelems, PE_root);
+}
+static inline int dushmem_impl_world_bfloat16_broadcast(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int PE_root) {
+    return dushmem_bfloat16_broadcast(DUSHMEM_TEAM_WORLD, dest, source, nelems, PE_root);
 }
 static inline int dushmem_impl_world_float_reduce(float *dest, const float *source, size_t nreduce, int op) {
     return dushmem_impl_float_reduce(DUSHMEM_TEAM_WORLD, dest, source, nreduce, op);
@@ -566,6 +620,12 @@ static inline int dushmem_impl_world_complexd_reduce(dushmem_impl_complexd *dest
 }
 static inline int dushmem_impl_world_complexf_reduce(dushmem_impl_complexf *dest, const dushmem_impl_complexf *source, size_t nreduce, int op) {
     return dushmem_impl_complexf_reduce(DUSHMEM_TEAM_WORLD, dest, source, nreduce, op);
+}
+static inline int dushmem_impl_world_half_reduce(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce, int op) {
+    return dushmem_impl_half_reduce(DUSHMEM_TEAM_WORLD, dest, source, nreduce, op);
+}
+static inline int dushmem_impl_world_bfloat16_reduce(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce, int op) {
+    return dushmem_impl_bfloat16_reduce(DUSHMEM_TEAM_WORLD, dest, source, nreduce, op);
 }
 #define dushmem_put(...) \
     _Generic((DUSHMEM_IMPL_ARG0(__VA_ARGS__, 0, 0)), dushmem_ctx_t: _Generic((DUSHMEM_IMPL_ARG1(__VA_ARGS__, 0, 0)), DUSHMEM_IMPL_SELECT_rma_dushmem(dushmem_ctx_, _put), default: dushmem_impl_mismatch), \

@@ -8,6 +8,7 @@
 /* Where nvcc or hipcc read the headers, the names that kernels may call are functions for host
  * and device. On the host they call the library under these names. */
 #include <dushmem/impl/host_common.h>
+#include <dushmem/impl/half.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -47,6 +48,8 @@ void dushmem_host_uint64_put(uint64_t *dest, const uint64_t *source, size_t nele
 void dushmem_host_size_put(size_t *dest, const size_t *source, size_t nelems, int pe) __asm__("dushmem_size_put");
 void dushmem_host_ptrdiff_put(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe) __asm__("dushmem_ptrdiff_put");
 void dushmem_host_longdouble_put(long double *dest, const long double *source, size_t nelems, int pe) __asm__("dushmem_longdouble_put");
+void dushmem_host_half_put(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int pe) __asm__("dushmem_half_put");
+void dushmem_host_bfloat16_put(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int pe) __asm__("dushmem_bfloat16_put");
 void dushmem_host_ctx_float_put(dushmem_ctx_t ctx, float *dest, const float *source, size_t nelems, int pe) __asm__("dushmem_ctx_float_put");
 void dushmem_host_ctx_double_put(dushmem_ctx_t ctx, double *dest, const double *source, size_t nelems, int pe) __asm__("dushmem_ctx_double_put");
 void dushmem_host_ctx_char_put(dushmem_ctx_t ctx, char *dest, const char *source, size_t nelems, int pe) __asm__("dushmem_ctx_char_put");
@@ -71,6 +74,8 @@ void dushmem_host_ctx_uint64_put(dushmem_ctx_t ctx, uint64_t *dest, const uint64
 void dushmem_host_ctx_size_put(dushmem_ctx_t ctx, size_t *dest, const size_t *source, size_t nelems, int pe) __asm__("dushmem_ctx_size_put");
 void dushmem_host_ctx_ptrdiff_put(dushmem_ctx_t ctx, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe) __asm__("dushmem_ctx_ptrdiff_put");
 void dushmem_host_ctx_longdouble_put(dushmem_ctx_t ctx, long double *dest, const long double *source, size_t nelems, int pe) __asm__("dushmem_ctx_longdouble_put");
+void dushmem_host_ctx_half_put(dushmem_ctx_t ctx, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int pe) __asm__("dushmem_ctx_half_put");
+void dushmem_host_ctx_bfloat16_put(dushmem_ctx_t ctx, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int pe) __asm__("dushmem_ctx_bfloat16_put");
 void dushmem_host_put8(void *dest, const void *source, size_t nelems, int pe) __asm__("dushmem_put8");
 void dushmem_host_put16(void *dest, const void *source, size_t nelems, int pe) __asm__("dushmem_put16");
 void dushmem_host_put32(void *dest, const void *source, size_t nelems, int pe) __asm__("dushmem_put32");
@@ -107,6 +112,8 @@ void dushmem_host_uint64_p(uint64_t *dest, uint64_t value, int pe) __asm__("dush
 void dushmem_host_size_p(size_t *dest, size_t value, int pe) __asm__("dushmem_size_p");
 void dushmem_host_ptrdiff_p(ptrdiff_t *dest, ptrdiff_t value, int pe) __asm__("dushmem_ptrdiff_p");
 void dushmem_host_longdouble_p(long double *dest, long double value, int pe) __asm__("dushmem_longdouble_p");
+void dushmem_host_half_p(dushmem_impl_half *dest, dushmem_impl_half value, int pe) __asm__("dushmem_half_p");
+void dushmem_host_bfloat16_p(dushmem_impl_bfloat16 *dest, dushmem_impl_bfloat16 value, int pe) __asm__("dushmem_bfloat16_p");
 void dushmem_host_ctx_float_p(dushmem_ctx_t ctx, float *dest, float value, int pe) __asm__("dushmem_ctx_float_p");
 void dushmem_host_ctx_double_p(dushmem_ctx_t ctx, double *dest, double value, int pe) __asm__("dushmem_ctx_double_p");
 void dushmem_host_ctx_char_p(dushmem_ctx_t ctx, char *dest, char value, int pe) __asm__("dushmem_ctx_char_p");
@@ -131,6 +138,8 @@ void dushmem_host_ctx_uint64_p(dushmem_ctx_t ctx, uint64_t *dest, uint64_t value
 void dushmem_host_ctx_size_p(dushmem_ctx_t ctx, size_t *dest, size_t value, int pe) __asm__("dushmem_ctx_size_p");
 void dushmem_host_ctx_ptrdiff_p(dushmem_ctx_t ctx, ptrdiff_t *dest, ptrdiff_t value, int pe) __asm__("dushmem_ctx_ptrdiff_p");
 void dushmem_host_ctx_longdouble_p(dushmem_ctx_t ctx, long double *dest, long double value, int pe) __asm__("dushmem_ctx_longdouble_p");
+void dushmem_host_ctx_half_p(dushmem_ctx_t ctx, dushmem_impl_half *dest, dushmem_impl_half value, int pe) __asm__("dushmem_ctx_half_p");
+void dushmem_host_ctx_bfloat16_p(dushmem_ctx_t ctx, dushmem_impl_bfloat16 *dest, dushmem_impl_bfloat16 value, int pe) __asm__("dushmem_ctx_bfloat16_p");
 void dushmem_host_float_iput(float *dest, const float *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("dushmem_float_iput");
 void dushmem_host_double_iput(double *dest, const double *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("dushmem_double_iput");
 void dushmem_host_char_iput(char *dest, const char *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("dushmem_char_iput");
@@ -155,6 +164,8 @@ void dushmem_host_uint64_iput(uint64_t *dest, const uint64_t *source, ptrdiff_t 
 void dushmem_host_size_iput(size_t *dest, const size_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("dushmem_size_iput");
 void dushmem_host_ptrdiff_iput(ptrdiff_t *dest, const ptrdiff_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("dushmem_ptrdiff_iput");
 void dushmem_host_longdouble_iput(long double *dest, const long double *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("dushmem_longdouble_iput");
+void dushmem_host_half_iput(dushmem_impl_half *dest, const dushmem_impl_half *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("dushmem_half_iput");
+void dushmem_host_bfloat16_iput(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("dushmem_bfloat16_iput");
 void dushmem_host_ctx_float_iput(dushmem_ctx_t ctx, float *dest, const float *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("dushmem_ctx_float_iput");
 void dushmem_host_ctx_double_iput(dushmem_ctx_t ctx, double *dest, const double *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("dushmem_ctx_double_iput");
 void dushmem_host_ctx_char_iput(dushmem_ctx_t ctx, char *dest, const char *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("dushmem_ctx_char_iput");
@@ -179,6 +190,8 @@ void dushmem_host_ctx_uint64_iput(dushmem_ctx_t ctx, uint64_t *dest, const uint6
 void dushmem_host_ctx_size_iput(dushmem_ctx_t ctx, size_t *dest, const size_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("dushmem_ctx_size_iput");
 void dushmem_host_ctx_ptrdiff_iput(dushmem_ctx_t ctx, ptrdiff_t *dest, const ptrdiff_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("dushmem_ctx_ptrdiff_iput");
 void dushmem_host_ctx_longdouble_iput(dushmem_ctx_t ctx, long double *dest, const long double *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("dushmem_ctx_longdouble_iput");
+void dushmem_host_ctx_half_iput(dushmem_ctx_t ctx, dushmem_impl_half *dest, const dushmem_impl_half *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("dushmem_ctx_half_iput");
+void dushmem_host_ctx_bfloat16_iput(dushmem_ctx_t ctx, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("dushmem_ctx_bfloat16_iput");
 void dushmem_host_iput8(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("dushmem_iput8");
 void dushmem_host_iput16(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("dushmem_iput16");
 void dushmem_host_iput32(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("dushmem_iput32");
@@ -213,6 +226,8 @@ void dushmem_host_uint64_get(uint64_t *dest, const uint64_t *source, size_t nele
 void dushmem_host_size_get(size_t *dest, const size_t *source, size_t nelems, int pe) __asm__("dushmem_size_get");
 void dushmem_host_ptrdiff_get(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe) __asm__("dushmem_ptrdiff_get");
 void dushmem_host_longdouble_get(long double *dest, const long double *source, size_t nelems, int pe) __asm__("dushmem_longdouble_get");
+void dushmem_host_half_get(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int pe) __asm__("dushmem_half_get");
+void dushmem_host_bfloat16_get(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int pe) __asm__("dushmem_bfloat16_get");
 void dushmem_host_ctx_float_get(dushmem_ctx_t ctx, float *dest, const float *source, size_t nelems, int pe) __asm__("dushmem_ctx_float_get");
 void dushmem_host_ctx_double_get(dushmem_ctx_t ctx, double *dest, const double *source, size_t nelems, int pe) __asm__("dushmem_ctx_double_get");
 void dushmem_host_ctx_char_get(dushmem_ctx_t ctx, char *dest, const char *source, size_t nelems, int pe) __asm__("dushmem_ctx_char_get");
@@ -237,6 +252,8 @@ void dushmem_host_ctx_uint64_get(dushmem_ctx_t ctx, uint64_t *dest, const uint64
 void dushmem_host_ctx_size_get(dushmem_ctx_t ctx, size_t *dest, const size_t *source, size_t nelems, int pe) __asm__("dushmem_ctx_size_get");
 void dushmem_host_ctx_ptrdiff_get(dushmem_ctx_t ctx, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe) __asm__("dushmem_ctx_ptrdiff_get");
 void dushmem_host_ctx_longdouble_get(dushmem_ctx_t ctx, long double *dest, const long double *source, size_t nelems, int pe) __asm__("dushmem_ctx_longdouble_get");
+void dushmem_host_ctx_half_get(dushmem_ctx_t ctx, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int pe) __asm__("dushmem_ctx_half_get");
+void dushmem_host_ctx_bfloat16_get(dushmem_ctx_t ctx, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int pe) __asm__("dushmem_ctx_bfloat16_get");
 void dushmem_host_get8(void *dest, const void *source, size_t nelems, int pe) __asm__("dushmem_get8");
 void dushmem_host_get16(void *dest, const void *source, size_t nelems, int pe) __asm__("dushmem_get16");
 void dushmem_host_get32(void *dest, const void *source, size_t nelems, int pe) __asm__("dushmem_get32");
@@ -273,6 +290,8 @@ uint64_t dushmem_host_uint64_g(const uint64_t *source, int pe) __asm__("dushmem_
 size_t dushmem_host_size_g(const size_t *source, int pe) __asm__("dushmem_size_g");
 ptrdiff_t dushmem_host_ptrdiff_g(const ptrdiff_t *source, int pe) __asm__("dushmem_ptrdiff_g");
 long double dushmem_host_longdouble_g(const long double *source, int pe) __asm__("dushmem_longdouble_g");
+dushmem_impl_half dushmem_host_half_g(const dushmem_impl_half *source, int pe) __asm__("dushmem_half_g");
+dushmem_impl_bfloat16 dushmem_host_bfloat16_g(const dushmem_impl_bfloat16 *source, int pe) __asm__("dushmem_bfloat16_g");
 float dushmem_host_ctx_float_g(dushmem_ctx_t ctx, const float *source, int pe) __asm__("dushmem_ctx_float_g");
 double dushmem_host_ctx_double_g(dushmem_ctx_t ctx, const double *source, int pe) __asm__("dushmem_ctx_double_g");
 char dushmem_host_ctx_char_g(dushmem_ctx_t ctx, const char *source, int pe) __asm__("dushmem_ctx_char_g");
@@ -297,6 +316,8 @@ uint64_t dushmem_host_ctx_uint64_g(dushmem_ctx_t ctx, const uint64_t *source, in
 size_t dushmem_host_ctx_size_g(dushmem_ctx_t ctx, const size_t *source, int pe) __asm__("dushmem_ctx_size_g");
 ptrdiff_t dushmem_host_ctx_ptrdiff_g(dushmem_ctx_t ctx, const ptrdiff_t *source, int pe) __asm__("dushmem_ctx_ptrdiff_g");
 long double dushmem_host_ctx_longdouble_g(dushmem_ctx_t ctx, const long double *source, int pe) __asm__("dushmem_ctx_longdouble_g");
+dushmem_impl_half dushmem_host_ctx_half_g(dushmem_ctx_t ctx, const dushmem_impl_half *source, int pe) __asm__("dushmem_ctx_half_g");
+dushmem_impl_bfloat16 dushmem_host_ctx_bfloat16_g(dushmem_ctx_t ctx, const dushmem_impl_bfloat16 *source, int pe) __asm__("dushmem_ctx_bfloat16_g");
 void dushmem_host_float_iget(float *dest, const float *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("dushmem_float_iget");
 void dushmem_host_double_iget(double *dest, const double *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("dushmem_double_iget");
 void dushmem_host_char_iget(char *dest, const char *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("dushmem_char_iget");
@@ -321,6 +342,8 @@ void dushmem_host_uint64_iget(uint64_t *dest, const uint64_t *source, ptrdiff_t 
 void dushmem_host_size_iget(size_t *dest, const size_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("dushmem_size_iget");
 void dushmem_host_ptrdiff_iget(ptrdiff_t *dest, const ptrdiff_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("dushmem_ptrdiff_iget");
 void dushmem_host_longdouble_iget(long double *dest, const long double *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("dushmem_longdouble_iget");
+void dushmem_host_half_iget(dushmem_impl_half *dest, const dushmem_impl_half *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("dushmem_half_iget");
+void dushmem_host_bfloat16_iget(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("dushmem_bfloat16_iget");
 void dushmem_host_ctx_float_iget(dushmem_ctx_t ctx, float *dest, const float *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("dushmem_ctx_float_iget");
 void dushmem_host_ctx_double_iget(dushmem_ctx_t ctx, double *dest, const double *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("dushmem_ctx_double_iget");
 void dushmem_host_ctx_char_iget(dushmem_ctx_t ctx, char *dest, const char *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("dushmem_ctx_char_iget");
@@ -345,6 +368,8 @@ void dushmem_host_ctx_uint64_iget(dushmem_ctx_t ctx, uint64_t *dest, const uint6
 void dushmem_host_ctx_size_iget(dushmem_ctx_t ctx, size_t *dest, const size_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("dushmem_ctx_size_iget");
 void dushmem_host_ctx_ptrdiff_iget(dushmem_ctx_t ctx, ptrdiff_t *dest, const ptrdiff_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("dushmem_ctx_ptrdiff_iget");
 void dushmem_host_ctx_longdouble_iget(dushmem_ctx_t ctx, long double *dest, const long double *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("dushmem_ctx_longdouble_iget");
+void dushmem_host_ctx_half_iget(dushmem_ctx_t ctx, dushmem_impl_half *dest, const dushmem_impl_half *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("dushmem_ctx_half_iget");
+void dushmem_host_ctx_bfloat16_iget(dushmem_ctx_t ctx, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("dushmem_ctx_bfloat16_iget");
 void dushmem_host_iget8(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("dushmem_iget8");
 void dushmem_host_iget16(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("dushmem_iget16");
 void dushmem_host_iget32(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("dushmem_iget32");
@@ -379,6 +404,8 @@ void dushmem_host_uint64_put_nbi(uint64_t *dest, const uint64_t *source, size_t 
 void dushmem_host_size_put_nbi(size_t *dest, const size_t *source, size_t nelems, int pe) __asm__("dushmem_size_put_nbi");
 void dushmem_host_ptrdiff_put_nbi(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe) __asm__("dushmem_ptrdiff_put_nbi");
 void dushmem_host_longdouble_put_nbi(long double *dest, const long double *source, size_t nelems, int pe) __asm__("dushmem_longdouble_put_nbi");
+void dushmem_host_half_put_nbi(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int pe) __asm__("dushmem_half_put_nbi");
+void dushmem_host_bfloat16_put_nbi(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int pe) __asm__("dushmem_bfloat16_put_nbi");
 void dushmem_host_ctx_float_put_nbi(dushmem_ctx_t ctx, float *dest, const float *source, size_t nelems, int pe) __asm__("dushmem_ctx_float_put_nbi");
 void dushmem_host_ctx_double_put_nbi(dushmem_ctx_t ctx, double *dest, const double *source, size_t nelems, int pe) __asm__("dushmem_ctx_double_put_nbi");
 void dushmem_host_ctx_char_put_nbi(dushmem_ctx_t ctx, char *dest, const char *source, size_t nelems, int pe) __asm__("dushmem_ctx_char_put_nbi");
@@ -403,6 +430,8 @@ void dushmem_host_ctx_uint64_put_nbi(dushmem_ctx_t ctx, uint64_t *dest, const ui
 void dushmem_host_ctx_size_put_nbi(dushmem_ctx_t ctx, size_t *dest, const size_t *source, size_t nelems, int pe) __asm__("dushmem_ctx_size_put_nbi");
 void dushmem_host_ctx_ptrdiff_put_nbi(dushmem_ctx_t ctx, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe) __asm__("dushmem_ctx_ptrdiff_put_nbi");
 void dushmem_host_ctx_longdouble_put_nbi(dushmem_ctx_t ctx, long double *dest, const long double *source, size_t nelems, int pe) __asm__("dushmem_ctx_longdouble_put_nbi");
+void dushmem_host_ctx_half_put_nbi(dushmem_ctx_t ctx, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int pe) __asm__("dushmem_ctx_half_put_nbi");
+void dushmem_host_ctx_bfloat16_put_nbi(dushmem_ctx_t ctx, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int pe) __asm__("dushmem_ctx_bfloat16_put_nbi");
 void dushmem_host_put8_nbi(void *dest, const void *source, size_t nelems, int pe) __asm__("dushmem_put8_nbi");
 void dushmem_host_put16_nbi(void *dest, const void *source, size_t nelems, int pe) __asm__("dushmem_put16_nbi");
 void dushmem_host_put32_nbi(void *dest, const void *source, size_t nelems, int pe) __asm__("dushmem_put32_nbi");
@@ -439,6 +468,8 @@ void dushmem_host_uint64_get_nbi(uint64_t *dest, const uint64_t *source, size_t 
 void dushmem_host_size_get_nbi(size_t *dest, const size_t *source, size_t nelems, int pe) __asm__("dushmem_size_get_nbi");
 void dushmem_host_ptrdiff_get_nbi(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe) __asm__("dushmem_ptrdiff_get_nbi");
 void dushmem_host_longdouble_get_nbi(long double *dest, const long double *source, size_t nelems, int pe) __asm__("dushmem_longdouble_get_nbi");
+void dushmem_host_half_get_nbi(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int pe) __asm__("dushmem_half_get_nbi");
+void dushmem_host_bfloat16_get_nbi(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int pe) __asm__("dushmem_bfloat16_get_nbi");
 void dushmem_host_ctx_float_get_nbi(dushmem_ctx_t ctx, float *dest, const float *source, size_t nelems, int pe) __asm__("dushmem_ctx_float_get_nbi");
 void dushmem_host_ctx_double_get_nbi(dushmem_ctx_t ctx, double *dest, const double *source, size_t nelems, int pe) __asm__("dushmem_ctx_double_get_nbi");
 void dushmem_host_ctx_char_get_nbi(dushmem_ctx_t ctx, char *dest, const char *source, size_t nelems, int pe) __asm__("dushmem_ctx_char_get_nbi");
@@ -463,6 +494,8 @@ void dushmem_host_ctx_uint64_get_nbi(dushmem_ctx_t ctx, uint64_t *dest, const ui
 void dushmem_host_ctx_size_get_nbi(dushmem_ctx_t ctx, size_t *dest, const size_t *source, size_t nelems, int pe) __asm__("dushmem_ctx_size_get_nbi");
 void dushmem_host_ctx_ptrdiff_get_nbi(dushmem_ctx_t ctx, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe) __asm__("dushmem_ctx_ptrdiff_get_nbi");
 void dushmem_host_ctx_longdouble_get_nbi(dushmem_ctx_t ctx, long double *dest, const long double *source, size_t nelems, int pe) __asm__("dushmem_ctx_longdouble_get_nbi");
+void dushmem_host_ctx_half_get_nbi(dushmem_ctx_t ctx, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int pe) __asm__("dushmem_ctx_half_get_nbi");
+void dushmem_host_ctx_bfloat16_get_nbi(dushmem_ctx_t ctx, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int pe) __asm__("dushmem_ctx_bfloat16_get_nbi");
 void dushmem_host_get8_nbi(void *dest, const void *source, size_t nelems, int pe) __asm__("dushmem_get8_nbi");
 void dushmem_host_get16_nbi(void *dest, const void *source, size_t nelems, int pe) __asm__("dushmem_get16_nbi");
 void dushmem_host_get32_nbi(void *dest, const void *source, size_t nelems, int pe) __asm__("dushmem_get32_nbi");
@@ -823,6 +856,8 @@ void dushmem_host_uint64_put_signal(uint64_t *dest, const uint64_t *source, size
 void dushmem_host_size_put_signal(size_t *dest, const size_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __asm__("dushmem_size_put_signal");
 void dushmem_host_ptrdiff_put_signal(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __asm__("dushmem_ptrdiff_put_signal");
 void dushmem_host_longdouble_put_signal(long double *dest, const long double *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __asm__("dushmem_longdouble_put_signal");
+void dushmem_host_half_put_signal(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __asm__("dushmem_half_put_signal");
+void dushmem_host_bfloat16_put_signal(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __asm__("dushmem_bfloat16_put_signal");
 void dushmem_host_ctx_float_put_signal(dushmem_ctx_t ctx, float *dest, const float *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __asm__("dushmem_ctx_float_put_signal");
 void dushmem_host_ctx_double_put_signal(dushmem_ctx_t ctx, double *dest, const double *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __asm__("dushmem_ctx_double_put_signal");
 void dushmem_host_ctx_char_put_signal(dushmem_ctx_t ctx, char *dest, const char *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __asm__("dushmem_ctx_char_put_signal");
@@ -847,6 +882,8 @@ void dushmem_host_ctx_uint64_put_signal(dushmem_ctx_t ctx, uint64_t *dest, const
 void dushmem_host_ctx_size_put_signal(dushmem_ctx_t ctx, size_t *dest, const size_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __asm__("dushmem_ctx_size_put_signal");
 void dushmem_host_ctx_ptrdiff_put_signal(dushmem_ctx_t ctx, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __asm__("dushmem_ctx_ptrdiff_put_signal");
 void dushmem_host_ctx_longdouble_put_signal(dushmem_ctx_t ctx, long double *dest, const long double *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __asm__("dushmem_ctx_longdouble_put_signal");
+void dushmem_host_ctx_half_put_signal(dushmem_ctx_t ctx, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __asm__("dushmem_ctx_half_put_signal");
+void dushmem_host_ctx_bfloat16_put_signal(dushmem_ctx_t ctx, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __asm__("dushmem_ctx_bfloat16_put_signal");
 void dushmem_host_put8_signal(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __asm__("dushmem_put8_signal");
 void dushmem_host_put16_signal(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __asm__("dushmem_put16_signal");
 void dushmem_host_put32_signal(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __asm__("dushmem_put32_signal");
@@ -883,6 +920,8 @@ void dushmem_host_uint64_put_signal_nbi(uint64_t *dest, const uint64_t *source, 
 void dushmem_host_size_put_signal_nbi(size_t *dest, const size_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __asm__("dushmem_size_put_signal_nbi");
 void dushmem_host_ptrdiff_put_signal_nbi(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __asm__("dushmem_ptrdiff_put_signal_nbi");
 void dushmem_host_longdouble_put_signal_nbi(long double *dest, const long double *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __asm__("dushmem_longdouble_put_signal_nbi");
+void dushmem_host_half_put_signal_nbi(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __asm__("dushmem_half_put_signal_nbi");
+void dushmem_host_bfloat16_put_signal_nbi(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __asm__("dushmem_bfloat16_put_signal_nbi");
 void dushmem_host_ctx_float_put_signal_nbi(dushmem_ctx_t ctx, float *dest, const float *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __asm__("dushmem_ctx_float_put_signal_nbi");
 void dushmem_host_ctx_double_put_signal_nbi(dushmem_ctx_t ctx, double *dest, const double *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __asm__("dushmem_ctx_double_put_signal_nbi");
 void dushmem_host_ctx_char_put_signal_nbi(dushmem_ctx_t ctx, char *dest, const char *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __asm__("dushmem_ctx_char_put_signal_nbi");
@@ -907,6 +946,8 @@ void dushmem_host_ctx_uint64_put_signal_nbi(dushmem_ctx_t ctx, uint64_t *dest, c
 void dushmem_host_ctx_size_put_signal_nbi(dushmem_ctx_t ctx, size_t *dest, const size_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __asm__("dushmem_ctx_size_put_signal_nbi");
 void dushmem_host_ctx_ptrdiff_put_signal_nbi(dushmem_ctx_t ctx, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __asm__("dushmem_ctx_ptrdiff_put_signal_nbi");
 void dushmem_host_ctx_longdouble_put_signal_nbi(dushmem_ctx_t ctx, long double *dest, const long double *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __asm__("dushmem_ctx_longdouble_put_signal_nbi");
+void dushmem_host_ctx_half_put_signal_nbi(dushmem_ctx_t ctx, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __asm__("dushmem_ctx_half_put_signal_nbi");
+void dushmem_host_ctx_bfloat16_put_signal_nbi(dushmem_ctx_t ctx, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __asm__("dushmem_ctx_bfloat16_put_signal_nbi");
 void dushmem_host_put8_signal_nbi(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __asm__("dushmem_put8_signal_nbi");
 void dushmem_host_put16_signal_nbi(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __asm__("dushmem_put16_signal_nbi");
 void dushmem_host_put32_signal_nbi(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __asm__("dushmem_put32_signal_nbi");
@@ -948,6 +989,8 @@ int dushmem_host_uint64_alltoall(int32_t team, uint64_t *dest, const uint64_t *s
 int dushmem_host_size_alltoall(int32_t team, size_t *dest, const size_t *source, size_t nelems) __asm__("dushmem_size_alltoall");
 int dushmem_host_ptrdiff_alltoall(int32_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems) __asm__("dushmem_ptrdiff_alltoall");
 int dushmem_host_longdouble_alltoall(int32_t team, long double *dest, const long double *source, size_t nelems) __asm__("dushmem_longdouble_alltoall");
+int dushmem_host_half_alltoall(int32_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems) __asm__("dushmem_half_alltoall");
+int dushmem_host_bfloat16_alltoall(int32_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems) __asm__("dushmem_bfloat16_alltoall");
 int dushmem_host_alltoallmem(int32_t team, void *dest, const void *source, size_t nelems) __asm__("dushmem_alltoallmem");
 int dushmem_host_float_broadcast(int32_t team, float *dest, const float *source, size_t nelems, int PE_root) __asm__("dushmem_float_broadcast");
 int dushmem_host_double_broadcast(int32_t team, double *dest, const double *source, size_t nelems, int PE_root) __asm__("dushmem_double_broadcast");
@@ -973,6 +1016,8 @@ int dushmem_host_uint64_broadcast(int32_t team, uint64_t *dest, const uint64_t *
 int dushmem_host_size_broadcast(int32_t team, size_t *dest, const size_t *source, size_t nelems, int PE_root) __asm__("dushmem_size_broadcast");
 int dushmem_host_ptrdiff_broadcast(int32_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int PE_root) __asm__("dushmem_ptrdiff_broadcast");
 int dushmem_host_longdouble_broadcast(int32_t team, long double *dest, const long double *source, size_t nelems, int PE_root) __asm__("dushmem_longdouble_broadcast");
+int dushmem_host_half_broadcast(int32_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int PE_root) __asm__("dushmem_half_broadcast");
+int dushmem_host_bfloat16_broadcast(int32_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int PE_root) __asm__("dushmem_bfloat16_broadcast");
 int dushmem_host_broadcastmem(int32_t team, void *dest, const void *source, size_t nelems, int PE_root) __asm__("dushmem_broadcastmem");
 int dushmem_host_float_fcollect(int32_t team, float *dest, const float *source, size_t nelems) __asm__("dushmem_float_fcollect");
 int dushmem_host_double_fcollect(int32_t team, double *dest, const double *source, size_t nelems) __asm__("dushmem_double_fcollect");
@@ -998,6 +1043,8 @@ int dushmem_host_uint64_fcollect(int32_t team, uint64_t *dest, const uint64_t *s
 int dushmem_host_size_fcollect(int32_t team, size_t *dest, const size_t *source, size_t nelems) __asm__("dushmem_size_fcollect");
 int dushmem_host_ptrdiff_fcollect(int32_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems) __asm__("dushmem_ptrdiff_fcollect");
 int dushmem_host_longdouble_fcollect(int32_t team, long double *dest, const long double *source, size_t nelems) __asm__("dushmem_longdouble_fcollect");
+int dushmem_host_half_fcollect(int32_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems) __asm__("dushmem_half_fcollect");
+int dushmem_host_bfloat16_fcollect(int32_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems) __asm__("dushmem_bfloat16_fcollect");
 int dushmem_host_fcollectmem(int32_t team, void *dest, const void *source, size_t nelems) __asm__("dushmem_fcollectmem");
 int dushmem_host_uchar_and_reduce(int32_t team, unsigned char *dest, const unsigned char *source, size_t nreduce) __asm__("dushmem_uchar_and_reduce");
 int dushmem_host_ushort_and_reduce(int32_t team, unsigned short *dest, const unsigned short *source, size_t nreduce) __asm__("dushmem_ushort_and_reduce");
@@ -1077,6 +1124,8 @@ int dushmem_host_uint64_max_reduce(int32_t team, uint64_t *dest, const uint64_t 
 int dushmem_host_size_max_reduce(int32_t team, size_t *dest, const size_t *source, size_t nreduce) __asm__("dushmem_size_max_reduce");
 int dushmem_host_ptrdiff_max_reduce(int32_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nreduce) __asm__("dushmem_ptrdiff_max_reduce");
 int dushmem_host_longdouble_max_reduce(int32_t team, long double *dest, const long double *source, size_t nreduce) __asm__("dushmem_longdouble_max_reduce");
+int dushmem_host_half_max_reduce(int32_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce) __asm__("dushmem_half_max_reduce");
+int dushmem_host_bfloat16_max_reduce(int32_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce) __asm__("dushmem_bfloat16_max_reduce");
 int dushmem_host_float_min_reduce(int32_t team, float *dest, const float *source, size_t nreduce) __asm__("dushmem_float_min_reduce");
 int dushmem_host_double_min_reduce(int32_t team, double *dest, const double *source, size_t nreduce) __asm__("dushmem_double_min_reduce");
 int dushmem_host_char_min_reduce(int32_t team, char *dest, const char *source, size_t nreduce) __asm__("dushmem_char_min_reduce");
@@ -1101,6 +1150,8 @@ int dushmem_host_uint64_min_reduce(int32_t team, uint64_t *dest, const uint64_t 
 int dushmem_host_size_min_reduce(int32_t team, size_t *dest, const size_t *source, size_t nreduce) __asm__("dushmem_size_min_reduce");
 int dushmem_host_ptrdiff_min_reduce(int32_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nreduce) __asm__("dushmem_ptrdiff_min_reduce");
 int dushmem_host_longdouble_min_reduce(int32_t team, long double *dest, const long double *source, size_t nreduce) __asm__("dushmem_longdouble_min_reduce");
+int dushmem_host_half_min_reduce(int32_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce) __asm__("dushmem_half_min_reduce");
+int dushmem_host_bfloat16_min_reduce(int32_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce) __asm__("dushmem_bfloat16_min_reduce");
 int dushmem_host_float_sum_reduce(int32_t team, float *dest, const float *source, size_t nreduce) __asm__("dushmem_float_sum_reduce");
 int dushmem_host_double_sum_reduce(int32_t team, double *dest, const double *source, size_t nreduce) __asm__("dushmem_double_sum_reduce");
 int dushmem_host_char_sum_reduce(int32_t team, char *dest, const char *source, size_t nreduce) __asm__("dushmem_char_sum_reduce");
@@ -1127,6 +1178,8 @@ int dushmem_host_ptrdiff_sum_reduce(int32_t team, ptrdiff_t *dest, const ptrdiff
 int dushmem_host_longdouble_sum_reduce(int32_t team, long double *dest, const long double *source, size_t nreduce) __asm__("dushmem_longdouble_sum_reduce");
 int dushmem_host_complexd_sum_reduce(int32_t team, dushmem_impl_complexd *dest, const dushmem_impl_complexd *source, size_t nreduce) __asm__("dushmem_complexd_sum_reduce");
 int dushmem_host_complexf_sum_reduce(int32_t team, dushmem_impl_complexf *dest, const dushmem_impl_complexf *source, size_t nreduce) __asm__("dushmem_complexf_sum_reduce");
+int dushmem_host_half_sum_reduce(int32_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce) __asm__("dushmem_half_sum_reduce");
+int dushmem_host_bfloat16_sum_reduce(int32_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce) __asm__("dushmem_bfloat16_sum_reduce");
 int dushmem_host_float_prod_reduce(int32_t team, float *dest, const float *source, size_t nreduce) __asm__("dushmem_float_prod_reduce");
 int dushmem_host_double_prod_reduce(int32_t team, double *dest, const double *source, size_t nreduce) __asm__("dushmem_double_prod_reduce");
 int dushmem_host_char_prod_reduce(int32_t team, char *dest, const char *source, size_t nreduce) __asm__("dushmem_char_prod_reduce");
@@ -1153,6 +1206,8 @@ int dushmem_host_ptrdiff_prod_reduce(int32_t team, ptrdiff_t *dest, const ptrdif
 int dushmem_host_longdouble_prod_reduce(int32_t team, long double *dest, const long double *source, size_t nreduce) __asm__("dushmem_longdouble_prod_reduce");
 int dushmem_host_complexd_prod_reduce(int32_t team, dushmem_impl_complexd *dest, const dushmem_impl_complexd *source, size_t nreduce) __asm__("dushmem_complexd_prod_reduce");
 int dushmem_host_complexf_prod_reduce(int32_t team, dushmem_impl_complexf *dest, const dushmem_impl_complexf *source, size_t nreduce) __asm__("dushmem_complexf_prod_reduce");
+int dushmem_host_half_prod_reduce(int32_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce) __asm__("dushmem_half_prod_reduce");
+int dushmem_host_bfloat16_prod_reduce(int32_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce) __asm__("dushmem_bfloat16_prod_reduce");
 int dushmem_host_barrier(int32_t team) __asm__("dushmem_barrier");
 int dushmem_host_uchar_and_reducescatter(int32_t team, unsigned char *dest, const unsigned char *source, size_t nreduce) __asm__("dushmem_uchar_and_reducescatter");
 int dushmem_host_ushort_and_reducescatter(int32_t team, unsigned short *dest, const unsigned short *source, size_t nreduce) __asm__("dushmem_ushort_and_reducescatter");
@@ -1232,6 +1287,8 @@ int dushmem_host_uint64_max_reducescatter(int32_t team, uint64_t *dest, const ui
 int dushmem_host_size_max_reducescatter(int32_t team, size_t *dest, const size_t *source, size_t nreduce) __asm__("dushmem_size_max_reducescatter");
 int dushmem_host_ptrdiff_max_reducescatter(int32_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nreduce) __asm__("dushmem_ptrdiff_max_reducescatter");
 int dushmem_host_longdouble_max_reducescatter(int32_t team, long double *dest, const long double *source, size_t nreduce) __asm__("dushmem_longdouble_max_reducescatter");
+int dushmem_host_half_max_reducescatter(int32_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce) __asm__("dushmem_half_max_reducescatter");
+int dushmem_host_bfloat16_max_reducescatter(int32_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce) __asm__("dushmem_bfloat16_max_reducescatter");
 int dushmem_host_float_min_reducescatter(int32_t team, float *dest, const float *source, size_t nreduce) __asm__("dushmem_float_min_reducescatter");
 int dushmem_host_double_min_reducescatter(int32_t team, double *dest, const double *source, size_t nreduce) __asm__("dushmem_double_min_reducescatter");
 int dushmem_host_char_min_reducescatter(int32_t team, char *dest, const char *source, size_t nreduce) __asm__("dushmem_char_min_reducescatter");
@@ -1256,6 +1313,8 @@ int dushmem_host_uint64_min_reducescatter(int32_t team, uint64_t *dest, const ui
 int dushmem_host_size_min_reducescatter(int32_t team, size_t *dest, const size_t *source, size_t nreduce) __asm__("dushmem_size_min_reducescatter");
 int dushmem_host_ptrdiff_min_reducescatter(int32_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nreduce) __asm__("dushmem_ptrdiff_min_reducescatter");
 int dushmem_host_longdouble_min_reducescatter(int32_t team, long double *dest, const long double *source, size_t nreduce) __asm__("dushmem_longdouble_min_reducescatter");
+int dushmem_host_half_min_reducescatter(int32_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce) __asm__("dushmem_half_min_reducescatter");
+int dushmem_host_bfloat16_min_reducescatter(int32_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce) __asm__("dushmem_bfloat16_min_reducescatter");
 int dushmem_host_float_sum_reducescatter(int32_t team, float *dest, const float *source, size_t nreduce) __asm__("dushmem_float_sum_reducescatter");
 int dushmem_host_double_sum_reducescatter(int32_t team, double *dest, const double *source, size_t nreduce) __asm__("dushmem_double_sum_reducescatter");
 int dushmem_host_char_sum_reducescatter(int32_t team, char *dest, const char *source, size_t nreduce) __asm__("dushmem_char_sum_reducescatter");
@@ -1282,6 +1341,8 @@ int dushmem_host_ptrdiff_sum_reducescatter(int32_t team, ptrdiff_t *dest, const 
 int dushmem_host_longdouble_sum_reducescatter(int32_t team, long double *dest, const long double *source, size_t nreduce) __asm__("dushmem_longdouble_sum_reducescatter");
 int dushmem_host_complexd_sum_reducescatter(int32_t team, dushmem_impl_complexd *dest, const dushmem_impl_complexd *source, size_t nreduce) __asm__("dushmem_complexd_sum_reducescatter");
 int dushmem_host_complexf_sum_reducescatter(int32_t team, dushmem_impl_complexf *dest, const dushmem_impl_complexf *source, size_t nreduce) __asm__("dushmem_complexf_sum_reducescatter");
+int dushmem_host_half_sum_reducescatter(int32_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce) __asm__("dushmem_half_sum_reducescatter");
+int dushmem_host_bfloat16_sum_reducescatter(int32_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce) __asm__("dushmem_bfloat16_sum_reducescatter");
 int dushmem_host_float_prod_reducescatter(int32_t team, float *dest, const float *source, size_t nreduce) __asm__("dushmem_float_prod_reducescatter");
 int dushmem_host_double_prod_reducescatter(int32_t team, double *dest, const double *source, size_t nreduce) __asm__("dushmem_double_prod_reducescatter");
 int dushmem_host_char_prod_reducescatter(int32_t team, char *dest, const char *source, size_t nreduce) __asm__("dushmem_char_prod_reducescatter");
@@ -1308,6 +1369,8 @@ int dushmem_host_ptrdiff_prod_reducescatter(int32_t team, ptrdiff_t *dest, const
 int dushmem_host_longdouble_prod_reducescatter(int32_t team, long double *dest, const long double *source, size_t nreduce) __asm__("dushmem_longdouble_prod_reducescatter");
 int dushmem_host_complexd_prod_reducescatter(int32_t team, dushmem_impl_complexd *dest, const dushmem_impl_complexd *source, size_t nreduce) __asm__("dushmem_complexd_prod_reducescatter");
 int dushmem_host_complexf_prod_reducescatter(int32_t team, dushmem_impl_complexf *dest, const dushmem_impl_complexf *source, size_t nreduce) __asm__("dushmem_complexf_prod_reducescatter");
+int dushmem_host_half_prod_reducescatter(int32_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce) __asm__("dushmem_half_prod_reducescatter");
+int dushmem_host_bfloat16_prod_reducescatter(int32_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce) __asm__("dushmem_bfloat16_prod_reducescatter");
 void dushmem_host_int_wait_until(int *ivar, int cmp, int cmp_value) __asm__("dushmem_int_wait_until");
 void dushmem_host_long_wait_until(long *ivar, int cmp, long cmp_value) __asm__("dushmem_long_wait_until");
 void dushmem_host_longlong_wait_until(long long *ivar, int cmp, long long cmp_value) __asm__("dushmem_longlong_wait_until");
@@ -1543,6 +1606,8 @@ void nvshmem_host_uint32_put(uint32_t *dest, const uint32_t *source, size_t nele
 void nvshmem_host_uint64_put(uint64_t *dest, const uint64_t *source, size_t nelems, int pe) __asm__("nvshmem_uint64_put");
 void nvshmem_host_size_put(size_t *dest, const size_t *source, size_t nelems, int pe) __asm__("nvshmem_size_put");
 void nvshmem_host_ptrdiff_put(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe) __asm__("nvshmem_ptrdiff_put");
+void nvshmem_host_half_put(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int pe) __asm__("nvshmem_half_put");
+void nvshmem_host_bfloat16_put(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int pe) __asm__("nvshmem_bfloat16_put");
 void nvshmem_host_put8(void *dest, const void *source, size_t nelems, int pe) __asm__("nvshmem_put8");
 void nvshmem_host_put16(void *dest, const void *source, size_t nelems, int pe) __asm__("nvshmem_put16");
 void nvshmem_host_put32(void *dest, const void *source, size_t nelems, int pe) __asm__("nvshmem_put32");
@@ -1572,6 +1637,8 @@ void nvshmem_host_uint32_p(uint32_t *dest, uint32_t value, int pe) __asm__("nvsh
 void nvshmem_host_uint64_p(uint64_t *dest, uint64_t value, int pe) __asm__("nvshmem_uint64_p");
 void nvshmem_host_size_p(size_t *dest, size_t value, int pe) __asm__("nvshmem_size_p");
 void nvshmem_host_ptrdiff_p(ptrdiff_t *dest, ptrdiff_t value, int pe) __asm__("nvshmem_ptrdiff_p");
+void nvshmem_host_half_p(dushmem_impl_half *dest, dushmem_impl_half value, int pe) __asm__("nvshmem_half_p");
+void nvshmem_host_bfloat16_p(dushmem_impl_bfloat16 *dest, dushmem_impl_bfloat16 value, int pe) __asm__("nvshmem_bfloat16_p");
 void nvshmem_host_float_iput(float *dest, const float *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("nvshmem_float_iput");
 void nvshmem_host_double_iput(double *dest, const double *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("nvshmem_double_iput");
 void nvshmem_host_char_iput(char *dest, const char *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("nvshmem_char_iput");
@@ -1595,6 +1662,8 @@ void nvshmem_host_uint32_iput(uint32_t *dest, const uint32_t *source, ptrdiff_t 
 void nvshmem_host_uint64_iput(uint64_t *dest, const uint64_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("nvshmem_uint64_iput");
 void nvshmem_host_size_iput(size_t *dest, const size_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("nvshmem_size_iput");
 void nvshmem_host_ptrdiff_iput(ptrdiff_t *dest, const ptrdiff_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("nvshmem_ptrdiff_iput");
+void nvshmem_host_half_iput(dushmem_impl_half *dest, const dushmem_impl_half *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("nvshmem_half_iput");
+void nvshmem_host_bfloat16_iput(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("nvshmem_bfloat16_iput");
 void nvshmem_host_iput8(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("nvshmem_iput8");
 void nvshmem_host_iput16(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("nvshmem_iput16");
 void nvshmem_host_iput32(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("nvshmem_iput32");
@@ -1623,6 +1692,8 @@ void nvshmem_host_uint32_get(uint32_t *dest, const uint32_t *source, size_t nele
 void nvshmem_host_uint64_get(uint64_t *dest, const uint64_t *source, size_t nelems, int pe) __asm__("nvshmem_uint64_get");
 void nvshmem_host_size_get(size_t *dest, const size_t *source, size_t nelems, int pe) __asm__("nvshmem_size_get");
 void nvshmem_host_ptrdiff_get(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe) __asm__("nvshmem_ptrdiff_get");
+void nvshmem_host_half_get(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int pe) __asm__("nvshmem_half_get");
+void nvshmem_host_bfloat16_get(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int pe) __asm__("nvshmem_bfloat16_get");
 void nvshmem_host_get8(void *dest, const void *source, size_t nelems, int pe) __asm__("nvshmem_get8");
 void nvshmem_host_get16(void *dest, const void *source, size_t nelems, int pe) __asm__("nvshmem_get16");
 void nvshmem_host_get32(void *dest, const void *source, size_t nelems, int pe) __asm__("nvshmem_get32");
@@ -1652,6 +1723,8 @@ uint32_t nvshmem_host_uint32_g(const uint32_t *source, int pe) __asm__("nvshmem_
 uint64_t nvshmem_host_uint64_g(const uint64_t *source, int pe) __asm__("nvshmem_uint64_g");
 size_t nvshmem_host_size_g(const size_t *source, int pe) __asm__("nvshmem_size_g");
 ptrdiff_t nvshmem_host_ptrdiff_g(const ptrdiff_t *source, int pe) __asm__("nvshmem_ptrdiff_g");
+dushmem_impl_half nvshmem_host_half_g(const dushmem_impl_half *source, int pe) __asm__("nvshmem_half_g");
+dushmem_impl_bfloat16 nvshmem_host_bfloat16_g(const dushmem_impl_bfloat16 *source, int pe) __asm__("nvshmem_bfloat16_g");
 void nvshmem_host_float_iget(float *dest, const float *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("nvshmem_float_iget");
 void nvshmem_host_double_iget(double *dest, const double *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("nvshmem_double_iget");
 void nvshmem_host_char_iget(char *dest, const char *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("nvshmem_char_iget");
@@ -1675,6 +1748,8 @@ void nvshmem_host_uint32_iget(uint32_t *dest, const uint32_t *source, ptrdiff_t 
 void nvshmem_host_uint64_iget(uint64_t *dest, const uint64_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("nvshmem_uint64_iget");
 void nvshmem_host_size_iget(size_t *dest, const size_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("nvshmem_size_iget");
 void nvshmem_host_ptrdiff_iget(ptrdiff_t *dest, const ptrdiff_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("nvshmem_ptrdiff_iget");
+void nvshmem_host_half_iget(dushmem_impl_half *dest, const dushmem_impl_half *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("nvshmem_half_iget");
+void nvshmem_host_bfloat16_iget(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("nvshmem_bfloat16_iget");
 void nvshmem_host_iget8(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("nvshmem_iget8");
 void nvshmem_host_iget16(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("nvshmem_iget16");
 void nvshmem_host_iget32(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __asm__("nvshmem_iget32");
@@ -1703,6 +1778,8 @@ void nvshmem_host_uint32_put_nbi(uint32_t *dest, const uint32_t *source, size_t 
 void nvshmem_host_uint64_put_nbi(uint64_t *dest, const uint64_t *source, size_t nelems, int pe) __asm__("nvshmem_uint64_put_nbi");
 void nvshmem_host_size_put_nbi(size_t *dest, const size_t *source, size_t nelems, int pe) __asm__("nvshmem_size_put_nbi");
 void nvshmem_host_ptrdiff_put_nbi(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe) __asm__("nvshmem_ptrdiff_put_nbi");
+void nvshmem_host_half_put_nbi(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int pe) __asm__("nvshmem_half_put_nbi");
+void nvshmem_host_bfloat16_put_nbi(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int pe) __asm__("nvshmem_bfloat16_put_nbi");
 void nvshmem_host_put8_nbi(void *dest, const void *source, size_t nelems, int pe) __asm__("nvshmem_put8_nbi");
 void nvshmem_host_put16_nbi(void *dest, const void *source, size_t nelems, int pe) __asm__("nvshmem_put16_nbi");
 void nvshmem_host_put32_nbi(void *dest, const void *source, size_t nelems, int pe) __asm__("nvshmem_put32_nbi");
@@ -1732,6 +1809,8 @@ void nvshmem_host_uint32_get_nbi(uint32_t *dest, const uint32_t *source, size_t 
 void nvshmem_host_uint64_get_nbi(uint64_t *dest, const uint64_t *source, size_t nelems, int pe) __asm__("nvshmem_uint64_get_nbi");
 void nvshmem_host_size_get_nbi(size_t *dest, const size_t *source, size_t nelems, int pe) __asm__("nvshmem_size_get_nbi");
 void nvshmem_host_ptrdiff_get_nbi(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe) __asm__("nvshmem_ptrdiff_get_nbi");
+void nvshmem_host_half_get_nbi(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int pe) __asm__("nvshmem_half_get_nbi");
+void nvshmem_host_bfloat16_get_nbi(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int pe) __asm__("nvshmem_bfloat16_get_nbi");
 void nvshmem_host_get8_nbi(void *dest, const void *source, size_t nelems, int pe) __asm__("nvshmem_get8_nbi");
 void nvshmem_host_get16_nbi(void *dest, const void *source, size_t nelems, int pe) __asm__("nvshmem_get16_nbi");
 void nvshmem_host_get32_nbi(void *dest, const void *source, size_t nelems, int pe) __asm__("nvshmem_get32_nbi");
@@ -1923,6 +2002,8 @@ void nvshmem_host_uint32_put_signal(uint32_t *dest, const uint32_t *source, size
 void nvshmem_host_uint64_put_signal(uint64_t *dest, const uint64_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __asm__("nvshmem_uint64_put_signal");
 void nvshmem_host_size_put_signal(size_t *dest, const size_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __asm__("nvshmem_size_put_signal");
 void nvshmem_host_ptrdiff_put_signal(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __asm__("nvshmem_ptrdiff_put_signal");
+void nvshmem_host_half_put_signal(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __asm__("nvshmem_half_put_signal");
+void nvshmem_host_bfloat16_put_signal(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __asm__("nvshmem_bfloat16_put_signal");
 void nvshmem_host_put8_signal(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __asm__("nvshmem_put8_signal");
 void nvshmem_host_put16_signal(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __asm__("nvshmem_put16_signal");
 void nvshmem_host_put32_signal(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __asm__("nvshmem_put32_signal");
@@ -1952,6 +2033,8 @@ void nvshmem_host_uint32_put_signal_nbi(uint32_t *dest, const uint32_t *source, 
 void nvshmem_host_uint64_put_signal_nbi(uint64_t *dest, const uint64_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __asm__("nvshmem_uint64_put_signal_nbi");
 void nvshmem_host_size_put_signal_nbi(size_t *dest, const size_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __asm__("nvshmem_size_put_signal_nbi");
 void nvshmem_host_ptrdiff_put_signal_nbi(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __asm__("nvshmem_ptrdiff_put_signal_nbi");
+void nvshmem_host_half_put_signal_nbi(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __asm__("nvshmem_half_put_signal_nbi");
+void nvshmem_host_bfloat16_put_signal_nbi(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __asm__("nvshmem_bfloat16_put_signal_nbi");
 void nvshmem_host_put8_signal_nbi(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __asm__("nvshmem_put8_signal_nbi");
 void nvshmem_host_put16_signal_nbi(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __asm__("nvshmem_put16_signal_nbi");
 void nvshmem_host_put32_signal_nbi(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __asm__("nvshmem_put32_signal_nbi");
@@ -1986,6 +2069,8 @@ int nvshmem_host_uint32_alltoall(int32_t team, uint32_t *dest, const uint32_t *s
 int nvshmem_host_uint64_alltoall(int32_t team, uint64_t *dest, const uint64_t *source, size_t nelems) __asm__("nvshmem_uint64_alltoall");
 int nvshmem_host_size_alltoall(int32_t team, size_t *dest, const size_t *source, size_t nelems) __asm__("nvshmem_size_alltoall");
 int nvshmem_host_ptrdiff_alltoall(int32_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems) __asm__("nvshmem_ptrdiff_alltoall");
+int nvshmem_host_half_alltoall(int32_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems) __asm__("nvshmem_half_alltoall");
+int nvshmem_host_bfloat16_alltoall(int32_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems) __asm__("nvshmem_bfloat16_alltoall");
 int nvshmem_host_alltoallmem(int32_t team, void *dest, const void *source, size_t nelems) __asm__("nvshmem_alltoallmem");
 int nvshmem_host_float_broadcast(int32_t team, float *dest, const float *source, size_t nelems, int PE_root) __asm__("nvshmem_float_broadcast");
 int nvshmem_host_double_broadcast(int32_t team, double *dest, const double *source, size_t nelems, int PE_root) __asm__("nvshmem_double_broadcast");
@@ -2010,6 +2095,8 @@ int nvshmem_host_uint32_broadcast(int32_t team, uint32_t *dest, const uint32_t *
 int nvshmem_host_uint64_broadcast(int32_t team, uint64_t *dest, const uint64_t *source, size_t nelems, int PE_root) __asm__("nvshmem_uint64_broadcast");
 int nvshmem_host_size_broadcast(int32_t team, size_t *dest, const size_t *source, size_t nelems, int PE_root) __asm__("nvshmem_size_broadcast");
 int nvshmem_host_ptrdiff_broadcast(int32_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int PE_root) __asm__("nvshmem_ptrdiff_broadcast");
+int nvshmem_host_half_broadcast(int32_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int PE_root) __asm__("nvshmem_half_broadcast");
+int nvshmem_host_bfloat16_broadcast(int32_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int PE_root) __asm__("nvshmem_bfloat16_broadcast");
 int nvshmem_host_broadcastmem(int32_t team, void *dest, const void *source, size_t nelems, int PE_root) __asm__("nvshmem_broadcastmem");
 int nvshmem_host_float_fcollect(int32_t team, float *dest, const float *source, size_t nelems) __asm__("nvshmem_float_fcollect");
 int nvshmem_host_double_fcollect(int32_t team, double *dest, const double *source, size_t nelems) __asm__("nvshmem_double_fcollect");
@@ -2034,6 +2121,8 @@ int nvshmem_host_uint32_fcollect(int32_t team, uint32_t *dest, const uint32_t *s
 int nvshmem_host_uint64_fcollect(int32_t team, uint64_t *dest, const uint64_t *source, size_t nelems) __asm__("nvshmem_uint64_fcollect");
 int nvshmem_host_size_fcollect(int32_t team, size_t *dest, const size_t *source, size_t nelems) __asm__("nvshmem_size_fcollect");
 int nvshmem_host_ptrdiff_fcollect(int32_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems) __asm__("nvshmem_ptrdiff_fcollect");
+int nvshmem_host_half_fcollect(int32_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems) __asm__("nvshmem_half_fcollect");
+int nvshmem_host_bfloat16_fcollect(int32_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems) __asm__("nvshmem_bfloat16_fcollect");
 int nvshmem_host_fcollectmem(int32_t team, void *dest, const void *source, size_t nelems) __asm__("nvshmem_fcollectmem");
 int nvshmem_host_uchar_and_reduce(int32_t team, unsigned char *dest, const unsigned char *source, size_t nreduce) __asm__("nvshmem_uchar_and_reduce");
 int nvshmem_host_ushort_and_reduce(int32_t team, unsigned short *dest, const unsigned short *source, size_t nreduce) __asm__("nvshmem_ushort_and_reduce");
@@ -2111,6 +2200,8 @@ int nvshmem_host_uint16_max_reduce(int32_t team, uint16_t *dest, const uint16_t 
 int nvshmem_host_uint32_max_reduce(int32_t team, uint32_t *dest, const uint32_t *source, size_t nreduce) __asm__("nvshmem_uint32_max_reduce");
 int nvshmem_host_uint64_max_reduce(int32_t team, uint64_t *dest, const uint64_t *source, size_t nreduce) __asm__("nvshmem_uint64_max_reduce");
 int nvshmem_host_size_max_reduce(int32_t team, size_t *dest, const size_t *source, size_t nreduce) __asm__("nvshmem_size_max_reduce");
+int nvshmem_host_half_max_reduce(int32_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce) __asm__("nvshmem_half_max_reduce");
+int nvshmem_host_bfloat16_max_reduce(int32_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce) __asm__("nvshmem_bfloat16_max_reduce");
 int nvshmem_host_float_min_reduce(int32_t team, float *dest, const float *source, size_t nreduce) __asm__("nvshmem_float_min_reduce");
 int nvshmem_host_double_min_reduce(int32_t team, double *dest, const double *source, size_t nreduce) __asm__("nvshmem_double_min_reduce");
 int nvshmem_host_char_min_reduce(int32_t team, char *dest, const char *source, size_t nreduce) __asm__("nvshmem_char_min_reduce");
@@ -2133,6 +2224,8 @@ int nvshmem_host_uint16_min_reduce(int32_t team, uint16_t *dest, const uint16_t 
 int nvshmem_host_uint32_min_reduce(int32_t team, uint32_t *dest, const uint32_t *source, size_t nreduce) __asm__("nvshmem_uint32_min_reduce");
 int nvshmem_host_uint64_min_reduce(int32_t team, uint64_t *dest, const uint64_t *source, size_t nreduce) __asm__("nvshmem_uint64_min_reduce");
 int nvshmem_host_size_min_reduce(int32_t team, size_t *dest, const size_t *source, size_t nreduce) __asm__("nvshmem_size_min_reduce");
+int nvshmem_host_half_min_reduce(int32_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce) __asm__("nvshmem_half_min_reduce");
+int nvshmem_host_bfloat16_min_reduce(int32_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce) __asm__("nvshmem_bfloat16_min_reduce");
 int nvshmem_host_float_sum_reduce(int32_t team, float *dest, const float *source, size_t nreduce) __asm__("nvshmem_float_sum_reduce");
 int nvshmem_host_double_sum_reduce(int32_t team, double *dest, const double *source, size_t nreduce) __asm__("nvshmem_double_sum_reduce");
 int nvshmem_host_char_sum_reduce(int32_t team, char *dest, const char *source, size_t nreduce) __asm__("nvshmem_char_sum_reduce");
@@ -2155,6 +2248,8 @@ int nvshmem_host_uint16_sum_reduce(int32_t team, uint16_t *dest, const uint16_t 
 int nvshmem_host_uint32_sum_reduce(int32_t team, uint32_t *dest, const uint32_t *source, size_t nreduce) __asm__("nvshmem_uint32_sum_reduce");
 int nvshmem_host_uint64_sum_reduce(int32_t team, uint64_t *dest, const uint64_t *source, size_t nreduce) __asm__("nvshmem_uint64_sum_reduce");
 int nvshmem_host_size_sum_reduce(int32_t team, size_t *dest, const size_t *source, size_t nreduce) __asm__("nvshmem_size_sum_reduce");
+int nvshmem_host_half_sum_reduce(int32_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce) __asm__("nvshmem_half_sum_reduce");
+int nvshmem_host_bfloat16_sum_reduce(int32_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce) __asm__("nvshmem_bfloat16_sum_reduce");
 int nvshmem_host_float_prod_reduce(int32_t team, float *dest, const float *source, size_t nreduce) __asm__("nvshmem_float_prod_reduce");
 int nvshmem_host_double_prod_reduce(int32_t team, double *dest, const double *source, size_t nreduce) __asm__("nvshmem_double_prod_reduce");
 int nvshmem_host_char_prod_reduce(int32_t team, char *dest, const char *source, size_t nreduce) __asm__("nvshmem_char_prod_reduce");
@@ -2177,6 +2272,8 @@ int nvshmem_host_uint16_prod_reduce(int32_t team, uint16_t *dest, const uint16_t
 int nvshmem_host_uint32_prod_reduce(int32_t team, uint32_t *dest, const uint32_t *source, size_t nreduce) __asm__("nvshmem_uint32_prod_reduce");
 int nvshmem_host_uint64_prod_reduce(int32_t team, uint64_t *dest, const uint64_t *source, size_t nreduce) __asm__("nvshmem_uint64_prod_reduce");
 int nvshmem_host_size_prod_reduce(int32_t team, size_t *dest, const size_t *source, size_t nreduce) __asm__("nvshmem_size_prod_reduce");
+int nvshmem_host_half_prod_reduce(int32_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce) __asm__("nvshmem_half_prod_reduce");
+int nvshmem_host_bfloat16_prod_reduce(int32_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce) __asm__("nvshmem_bfloat16_prod_reduce");
 int nvshmem_host_barrier(int32_t team) __asm__("nvshmem_barrier");
 int nvshmem_host_uchar_and_reducescatter(int32_t team, unsigned char *dest, const unsigned char *source, size_t nreduce) __asm__("nvshmem_uchar_and_reducescatter");
 int nvshmem_host_ushort_and_reducescatter(int32_t team, unsigned short *dest, const unsigned short *source, size_t nreduce) __asm__("nvshmem_ushort_and_reducescatter");
@@ -2254,6 +2351,8 @@ int nvshmem_host_uint16_max_reducescatter(int32_t team, uint16_t *dest, const ui
 int nvshmem_host_uint32_max_reducescatter(int32_t team, uint32_t *dest, const uint32_t *source, size_t nreduce) __asm__("nvshmem_uint32_max_reducescatter");
 int nvshmem_host_uint64_max_reducescatter(int32_t team, uint64_t *dest, const uint64_t *source, size_t nreduce) __asm__("nvshmem_uint64_max_reducescatter");
 int nvshmem_host_size_max_reducescatter(int32_t team, size_t *dest, const size_t *source, size_t nreduce) __asm__("nvshmem_size_max_reducescatter");
+int nvshmem_host_half_max_reducescatter(int32_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce) __asm__("nvshmem_half_max_reducescatter");
+int nvshmem_host_bfloat16_max_reducescatter(int32_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce) __asm__("nvshmem_bfloat16_max_reducescatter");
 int nvshmem_host_float_min_reducescatter(int32_t team, float *dest, const float *source, size_t nreduce) __asm__("nvshmem_float_min_reducescatter");
 int nvshmem_host_double_min_reducescatter(int32_t team, double *dest, const double *source, size_t nreduce) __asm__("nvshmem_double_min_reducescatter");
 int nvshmem_host_char_min_reducescatter(int32_t team, char *dest, const char *source, size_t nreduce) __asm__("nvshmem_char_min_reducescatter");
@@ -2276,6 +2375,8 @@ int nvshmem_host_uint16_min_reducescatter(int32_t team, uint16_t *dest, const ui
 int nvshmem_host_uint32_min_reducescatter(int32_t team, uint32_t *dest, const uint32_t *source, size_t nreduce) __asm__("nvshmem_uint32_min_reducescatter");
 int nvshmem_host_uint64_min_reducescatter(int32_t team, uint64_t *dest, const uint64_t *source, size_t nreduce) __asm__("nvshmem_uint64_min_reducescatter");
 int nvshmem_host_size_min_reducescatter(int32_t team, size_t *dest, const size_t *source, size_t nreduce) __asm__("nvshmem_size_min_reducescatter");
+int nvshmem_host_half_min_reducescatter(int32_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce) __asm__("nvshmem_half_min_reducescatter");
+int nvshmem_host_bfloat16_min_reducescatter(int32_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce) __asm__("nvshmem_bfloat16_min_reducescatter");
 int nvshmem_host_float_sum_reducescatter(int32_t team, float *dest, const float *source, size_t nreduce) __asm__("nvshmem_float_sum_reducescatter");
 int nvshmem_host_double_sum_reducescatter(int32_t team, double *dest, const double *source, size_t nreduce) __asm__("nvshmem_double_sum_reducescatter");
 int nvshmem_host_char_sum_reducescatter(int32_t team, char *dest, const char *source, size_t nreduce) __asm__("nvshmem_char_sum_reducescatter");
@@ -2298,6 +2399,8 @@ int nvshmem_host_uint16_sum_reducescatter(int32_t team, uint16_t *dest, const ui
 int nvshmem_host_uint32_sum_reducescatter(int32_t team, uint32_t *dest, const uint32_t *source, size_t nreduce) __asm__("nvshmem_uint32_sum_reducescatter");
 int nvshmem_host_uint64_sum_reducescatter(int32_t team, uint64_t *dest, const uint64_t *source, size_t nreduce) __asm__("nvshmem_uint64_sum_reducescatter");
 int nvshmem_host_size_sum_reducescatter(int32_t team, size_t *dest, const size_t *source, size_t nreduce) __asm__("nvshmem_size_sum_reducescatter");
+int nvshmem_host_half_sum_reducescatter(int32_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce) __asm__("nvshmem_half_sum_reducescatter");
+int nvshmem_host_bfloat16_sum_reducescatter(int32_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce) __asm__("nvshmem_bfloat16_sum_reducescatter");
 int nvshmem_host_float_prod_reducescatter(int32_t team, float *dest, const float *source, size_t nreduce) __asm__("nvshmem_float_prod_reducescatter");
 int nvshmem_host_double_prod_reducescatter(int32_t team, double *dest, const double *source, size_t nreduce) __asm__("nvshmem_double_prod_reducescatter");
 int nvshmem_host_char_prod_reducescatter(int32_t team, char *dest, const char *source, size_t nreduce) __asm__("nvshmem_char_prod_reducescatter");
@@ -2320,6 +2423,8 @@ int nvshmem_host_uint16_prod_reducescatter(int32_t team, uint16_t *dest, const u
 int nvshmem_host_uint32_prod_reducescatter(int32_t team, uint32_t *dest, const uint32_t *source, size_t nreduce) __asm__("nvshmem_uint32_prod_reducescatter");
 int nvshmem_host_uint64_prod_reducescatter(int32_t team, uint64_t *dest, const uint64_t *source, size_t nreduce) __asm__("nvshmem_uint64_prod_reducescatter");
 int nvshmem_host_size_prod_reducescatter(int32_t team, size_t *dest, const size_t *source, size_t nreduce) __asm__("nvshmem_size_prod_reducescatter");
+int nvshmem_host_half_prod_reducescatter(int32_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce) __asm__("nvshmem_half_prod_reducescatter");
+int nvshmem_host_bfloat16_prod_reducescatter(int32_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce) __asm__("nvshmem_bfloat16_prod_reducescatter");
 void nvshmem_host_int_wait_until(int *ivar, int cmp, int cmp_value) __asm__("nvshmem_int_wait_until");
 void nvshmem_host_long_wait_until(long *ivar, int cmp, long cmp_value) __asm__("nvshmem_long_wait_until");
 void nvshmem_host_longlong_wait_until(long long *ivar, int cmp, long long cmp_value) __asm__("nvshmem_longlong_wait_until");

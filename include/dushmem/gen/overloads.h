@@ -162,5 +162,21 @@
     static inline size_t F##_test_any_vector(T *ivars, size_t nelems, const int *status, int cmp, const T *cmp_values) { return F##_##NAME##_test_any_vector(ivars, nelems, status, cmp, cmp_values); }
 #define DUSHMEM_IMPL_CXX_test_some_vector(F, NAME, T) \
     static inline size_t F##_test_some_vector(T *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const T *cmp_values) { return F##_##NAME##_test_some_vector(ivars, nelems, indices, status, cmp, cmp_values); }
+#define DUSHMEM_IMPL_CXX_fetch(F, NAME, T) \
+    static inline T F##_fetch(const T *source, int pe) { return F##_##NAME##_fetch(source, pe); }
+#define DUSHMEM_IMPL_CXX_set(F, NAME, T) \
+    static inline void F##_set(T *dest, T value, int pe) { F##_##NAME##_set(dest, value, pe); }
+#define DUSHMEM_IMPL_CXX_cswap(F, NAME, T) \
+    static inline T F##_cswap(T *dest, T cond, T value, int pe) { return F##_##NAME##_cswap(dest, cond, value, pe); }
+#define DUSHMEM_IMPL_CXX_swap(F, NAME, T) \
+    static inline T F##_swap(T *dest, T value, int pe) { return F##_##NAME##_swap(dest, value, pe); }
+#define DUSHMEM_IMPL_CXX_finc(F, NAME, T) \
+    static inline T F##_finc(T *dest, int pe) { return F##_##NAME##_finc(dest, pe); }
+#define DUSHMEM_IMPL_CXX_inc(F, NAME, T) \
+    static inline void F##_inc(T *dest, int pe) { F##_##NAME##_inc(dest, pe); }
+#define DUSHMEM_IMPL_CXX_fadd(F, NAME, T) \
+    static inline T F##_fadd(T *dest, T value, int pe) { return F##_##NAME##_fadd(dest, value, pe); }
+#define DUSHMEM_IMPL_CXX_add(F, NAME, T) \
+    static inline void F##_add(T *dest, T value, int pe) { F##_##NAME##_add(dest, value, pe); }
 
 #endif

@@ -21,13 +21,27 @@ DUSHMEM_IMPL_DISTINCT_rma_shmem(DUSHMEM_IMPL_CXX_ibget, shmem)
 DUSHMEM_IMPL_DISTINCT_rma_shmem(DUSHMEM_IMPL_CXX_put_nbi, shmem)
 DUSHMEM_IMPL_DISTINCT_rma_shmem(DUSHMEM_IMPL_CXX_get_nbi, shmem)
 DUSHMEM_IMPL_DISTINCT_amo_ext_shmem(DUSHMEM_IMPL_CXX_atomic_fetch, shmem)
+DUSHMEM_IMPL_DISTINCT_old_amo5_shmem(DUSHMEM_IMPL_CXX_fetch, shmem)
 DUSHMEM_IMPL_DISTINCT_amo_ext_shmem(DUSHMEM_IMPL_CXX_atomic_set, shmem)
+DUSHMEM_IMPL_DISTINCT_old_amo5_shmem(DUSHMEM_IMPL_CXX_set, shmem)
 DUSHMEM_IMPL_DISTINCT_amo_shmem(DUSHMEM_IMPL_CXX_atomic_compare_swap, shmem)
+DUSHMEM_IMPL_DISTINCT_old_amo3_shmem(DUSHMEM_IMPL_CXX_cswap, shmem)
 DUSHMEM_IMPL_DISTINCT_amo_ext_shmem(DUSHMEM_IMPL_CXX_atomic_swap, shmem)
+DUSHMEM_IMPL_CXX_swap(shmem, float, float)
+DUSHMEM_IMPL_CXX_swap(shmem, double, double)
+DUSHMEM_IMPL_CXX_swap(shmem, int, int)
+DUSHMEM_IMPL_CXX_swap(shmem, longlong, long long)
+DUSHMEM_IMPL_CXX_swap(shmem, uint, unsigned int)
+DUSHMEM_IMPL_CXX_swap(shmem, ulong, unsigned long)
+DUSHMEM_IMPL_CXX_swap(shmem, ulonglong, unsigned long long)
 DUSHMEM_IMPL_DISTINCT_amo_shmem(DUSHMEM_IMPL_CXX_atomic_fetch_inc, shmem)
+DUSHMEM_IMPL_DISTINCT_old_amo3_shmem(DUSHMEM_IMPL_CXX_finc, shmem)
 DUSHMEM_IMPL_DISTINCT_amo_shmem(DUSHMEM_IMPL_CXX_atomic_inc, shmem)
+DUSHMEM_IMPL_DISTINCT_old_amo3_shmem(DUSHMEM_IMPL_CXX_inc, shmem)
 DUSHMEM_IMPL_DISTINCT_amo_shmem(DUSHMEM_IMPL_CXX_atomic_fetch_add, shmem)
+DUSHMEM_IMPL_DISTINCT_old_amo3_shmem(DUSHMEM_IMPL_CXX_fadd, shmem)
 DUSHMEM_IMPL_DISTINCT_amo_shmem(DUSHMEM_IMPL_CXX_atomic_add, shmem)
+DUSHMEM_IMPL_DISTINCT_old_amo3_shmem(DUSHMEM_IMPL_CXX_add, shmem)
 DUSHMEM_IMPL_DISTINCT_amo_bit_shmem(DUSHMEM_IMPL_CXX_atomic_fetch_and, shmem)
 DUSHMEM_IMPL_DISTINCT_amo_bit_shmem(DUSHMEM_IMPL_CXX_atomic_and, shmem)
 DUSHMEM_IMPL_DISTINCT_amo_bit_shmem(DUSHMEM_IMPL_CXX_atomic_fetch_or, shmem)
@@ -64,7 +78,13 @@ DUSHMEM_IMPL_DISTINCT_reduce_sum_shmem(DUSHMEM_IMPL_CXX_sum_reduce, shmem)
 DUSHMEM_IMPL_DISTINCT_reduce_sum_shmem(DUSHMEM_IMPL_CXX_prod_reduce, shmem)
 DUSHMEM_IMPL_DISTINCT_reduce_sum_shmem(DUSHMEM_IMPL_CXX_sum_inscan, shmem)
 DUSHMEM_IMPL_DISTINCT_reduce_sum_shmem(DUSHMEM_IMPL_CXX_sum_exscan, shmem)
-DUSHMEM_IMPL_DISTINCT_wait_shmem(DUSHMEM_IMPL_CXX_wait_until, shmem)
+DUSHMEM_IMPL_CXX_wait_until(shmem, int, int)
+DUSHMEM_IMPL_CXX_wait_until(shmem, longlong, long long)
+DUSHMEM_IMPL_CXX_wait_until(shmem, uint, unsigned int)
+DUSHMEM_IMPL_CXX_wait_until(shmem, ulong, unsigned long)
+DUSHMEM_IMPL_CXX_wait_until(shmem, ulonglong, unsigned long long)
+DUSHMEM_IMPL_CXX_wait_until(shmem, short, short)
+DUSHMEM_IMPL_CXX_wait_until(shmem, ushort, unsigned short)
 DUSHMEM_IMPL_DISTINCT_wait_many_shmem(DUSHMEM_IMPL_CXX_wait_until_all, shmem)
 DUSHMEM_IMPL_DISTINCT_wait_many_shmem(DUSHMEM_IMPL_CXX_wait_until_any, shmem)
 DUSHMEM_IMPL_DISTINCT_wait_many_shmem(DUSHMEM_IMPL_CXX_wait_until_some, shmem)
@@ -116,27 +136,43 @@ DUSHMEM_IMPL_DISTINCT_wait_many_shmem(DUSHMEM_IMPL_CXX_test_some_vector, shmem)
 #define shmem_atomic_fetch(...) \
     _Generic((DUSHMEM_IMPL_ARG0(__VA_ARGS__, 0, 0)), shmem_ctx_t: _Generic((DUSHMEM_IMPL_ARG1(__VA_ARGS__, 0, 0)), DUSHMEM_IMPL_SELECTC_amo_ext_shmem(shmem_ctx_, _atomic_fetch), default: dushmem_impl_mismatch), \
     DUSHMEM_IMPL_SELECTC_amo_ext_shmem(shmem_, _atomic_fetch))(__VA_ARGS__)
+#define shmem_fetch(...) \
+    _Generic((DUSHMEM_IMPL_ARG0(__VA_ARGS__, 0, 0)), DUSHMEM_IMPL_SELECTC_old_amo5_shmem(shmem_, _fetch))(__VA_ARGS__)
 #define shmem_atomic_set(...) \
     _Generic((DUSHMEM_IMPL_ARG0(__VA_ARGS__, 0, 0)), shmem_ctx_t: _Generic((DUSHMEM_IMPL_ARG1(__VA_ARGS__, 0, 0)), DUSHMEM_IMPL_SELECT_amo_ext_shmem(shmem_ctx_, _atomic_set), default: dushmem_impl_mismatch), \
     DUSHMEM_IMPL_SELECT_amo_ext_shmem(shmem_, _atomic_set))(__VA_ARGS__)
+#define shmem_set(...) \
+    _Generic((DUSHMEM_IMPL_ARG0(__VA_ARGS__, 0, 0)), DUSHMEM_IMPL_SELECT_old_amo5_shmem(shmem_, _set))(__VA_ARGS__)
 #define shmem_atomic_compare_swap(...) \
     _Generic((DUSHMEM_IMPL_ARG0(__VA_ARGS__, 0, 0)), shmem_ctx_t: _Generic((DUSHMEM_IMPL_ARG1(__VA_ARGS__, 0, 0)), DUSHMEM_IMPL_SELECT_amo_shmem(shmem_ctx_, _atomic_compare_swap), default: dushmem_impl_mismatch), \
     DUSHMEM_IMPL_SELECT_amo_shmem(shmem_, _atomic_compare_swap))(__VA_ARGS__)
+#define shmem_cswap(...) \
+    _Generic((DUSHMEM_IMPL_ARG0(__VA_ARGS__, 0, 0)), DUSHMEM_IMPL_SELECT_old_amo3_shmem(shmem_, _cswap))(__VA_ARGS__)
 #define shmem_atomic_swap(...) \
     _Generic((DUSHMEM_IMPL_ARG0(__VA_ARGS__, 0, 0)), shmem_ctx_t: _Generic((DUSHMEM_IMPL_ARG1(__VA_ARGS__, 0, 0)), DUSHMEM_IMPL_SELECT_amo_ext_shmem(shmem_ctx_, _atomic_swap), default: dushmem_impl_mismatch), \
     DUSHMEM_IMPL_SELECT_amo_ext_shmem(shmem_, _atomic_swap))(__VA_ARGS__)
+#define shmem_swap(...) \
+    _Generic((DUSHMEM_IMPL_ARG0(__VA_ARGS__, 0, 0)), DUSHMEM_IMPL_SELECT_old_amo5_shmem(shmem_, _swap))(__VA_ARGS__)
 #define shmem_atomic_fetch_inc(...) \
     _Generic((DUSHMEM_IMPL_ARG0(__VA_ARGS__, 0, 0)), shmem_ctx_t: _Generic((DUSHMEM_IMPL_ARG1(__VA_ARGS__, 0, 0)), DUSHMEM_IMPL_SELECT_amo_shmem(shmem_ctx_, _atomic_fetch_inc), default: dushmem_impl_mismatch), \
     DUSHMEM_IMPL_SELECT_amo_shmem(shmem_, _atomic_fetch_inc))(__VA_ARGS__)
+#define shmem_finc(...) \
+    _Generic((DUSHMEM_IMPL_ARG0(__VA_ARGS__, 0, 0)), DUSHMEM_IMPL_SELECT_old_amo3_shmem(shmem_, _finc))(__VA_ARGS__)
 #define shmem_atomic_inc(...) \
     _Generic((DUSHMEM_IMPL_ARG0(__VA_ARGS__, 0, 0)), shmem_ctx_t: _Generic((DUSHMEM_IMPL_ARG1(__VA_ARGS__, 0, 0)), DUSHMEM_IMPL_SELECT_amo_shmem(shmem_ctx_, _atomic_inc), default: dushmem_impl_mismatch), \
     DUSHMEM_IMPL_SELECT_amo_shmem(shmem_, _atomic_inc))(__VA_ARGS__)
+#define shmem_inc(...) \
+    _Generic((DUSHMEM_IMPL_ARG0(__VA_ARGS__, 0, 0)), DUSHMEM_IMPL_SELECT_old_amo3_shmem(shmem_, _inc))(__VA_ARGS__)
 #define shmem_atomic_fetch_add(...) \
     _Generic((DUSHMEM_IMPL_ARG0(__VA_ARGS__, 0, 0)), shmem_ctx_t: _Generic((DUSHMEM_IMPL_ARG1(__VA_ARGS__, 0, 0)), DUSHMEM_IMPL_SELECT_amo_shmem(shmem_ctx_, _atomic_fetch_add), default: dushmem_impl_mismatch), \
     DUSHMEM_IMPL_SELECT_amo_shmem(shmem_, _atomic_fetch_add))(__VA_ARGS__)
+#define shmem_fadd(...) \
+    _Generic((DUSHMEM_IMPL_ARG0(__VA_ARGS__, 0, 0)), DUSHMEM_IMPL_SELECT_old_amo3_shmem(shmem_, _fadd))(__VA_ARGS__)
 #define shmem_atomic_add(...) \
     _Generic((DUSHMEM_IMPL_ARG0(__VA_ARGS__, 0, 0)), shmem_ctx_t: _Generic((DUSHMEM_IMPL_ARG1(__VA_ARGS__, 0, 0)), DUSHMEM_IMPL_SELECT_amo_shmem(shmem_ctx_, _atomic_add), default: dushmem_impl_mismatch), \
     DUSHMEM_IMPL_SELECT_amo_shmem(shmem_, _atomic_add))(__VA_ARGS__)
+#define shmem_add(...) \
+    _Generic((DUSHMEM_IMPL_ARG0(__VA_ARGS__, 0, 0)), DUSHMEM_IMPL_SELECT_old_amo3_shmem(shmem_, _add))(__VA_ARGS__)
 #define shmem_atomic_fetch_and(...) \
     _Generic((DUSHMEM_IMPL_ARG0(__VA_ARGS__, 0, 0)), shmem_ctx_t: _Generic((DUSHMEM_IMPL_ARG1(__VA_ARGS__, 0, 0)), DUSHMEM_IMPL_SELECT_amo_bit_shmem(shmem_ctx_, _atomic_fetch_and), default: dushmem_impl_mismatch), \
     DUSHMEM_IMPL_SELECT_amo_bit_shmem(shmem_, _atomic_fetch_and))(__VA_ARGS__)

@@ -36,7 +36,7 @@ void dushmem_impl_ring_bell(int pe);
 #endif
 
 /* Present inline in every file, never emitted: calls through pointers go to the library. */
-#define DUSHMEM_IMPL_INLINE extern inline __attribute__((__gnu_inline__, __always_inline__))
+#define DUSHMEM_IMPL_INLINE extern __inline__ __attribute__((__gnu_inline__, __always_inline__))
 
 /* The function of that name in the library. Called through a pointer, because clang does not inline what it
  * takes for a function that only calls itself. */
@@ -96,6 +96,39 @@ void dushmem_impl_ring_bell(int pe);
         return DUSHMEM_IMPL_CALL(dushmem_impl_##F##_##NAME##_g)(source, pe); \
     }
 
+/* The same for types that are structures of two bytes, which C++ does not assign to volatile objects. */
+#define DUSHMEM_IMPL_P_OPAQUE(F, NAME, T) \
+    extern void dushmem_impl_##F##_##NAME##_p(T *dest, T value, int pe) __asm__(#F "_" #NAME "_p"); \
+    DUSHMEM_IMPL_INLINE void F##_##NAME##_p(T *dest, T value, int pe) { \
+        const dushmem_fast_path *record = dushmem_fast_path_v1; \
+        uintptr_t address = (uintptr_t)dest; \
+        if (DUSHMEM_IMPL_HERE(record, address, pe)) { \
+            uint16_t bits; \
+            DUSHMEM_IMPL_GO(record, address, pe); \
+            __builtin_memcpy(&bits, &value, 2); \
+            *(volatile uint16_t *)address = bits; \
+            DUSHMEM_IMPL_RING(bell, pe); \
+        } else { \
+            DUSHMEM_IMPL_CALL(dushmem_impl_##F##_##NAME##_p)(dest, value, pe); \
+        } \
+    }
+
+#define DUSHMEM_IMPL_G_OPAQUE(F, NAME, T) \
+    extern T dushmem_impl_##F##_##NAME##_g(const T *source, int pe) __asm__(#F "_" #NAME "_g"); \
+    DUSHMEM_IMPL_INLINE T F##_##NAME##_g(const T *source, int pe) { \
+        const dushmem_fast_path *record = dushmem_fast_path_v1; \
+        uintptr_t address = (uintptr_t)source; \
+        if (DUSHMEM_IMPL_HERE(record, address, pe)) { \
+            uint16_t bits; \
+            T value; \
+            DUSHMEM_IMPL_MOVE(address, record->delta[pe]); \
+            bits = *(const volatile uint16_t *)address; \
+            __builtin_memcpy((void *)&value, &bits, 2); \
+            return value; \
+        } \
+        return DUSHMEM_IMPL_CALL(dushmem_impl_##F##_##NAME##_g)(source, pe); \
+    }
+
 #define DUSHMEM_IMPL_FITS(record, address, local, bytes, pe) \
     DUSHMEM_IMPL_LIKELY((local) != NULL && (address) - (record)->base < (record)->limit && \
                         (bytes) <= (record)->limit - ((address) - (record)->base) && \
@@ -138,8 +171,16 @@ void dushmem_impl_ring_bell(int pe);
         } \
     }
 
-#define DUSHMEM_IMPL_PUT(F, NAME, T) DUSHMEM_IMPL_PUT_AS(F, NAME##_put, T, sizeof(T))
-#define DUSHMEM_IMPL_GET(F, NAME, T) DUSHMEM_IMPL_GET_AS(F, NAME##_get, T, sizeof(T))
+/* Where peers are mapped, what need not be complete before quiet is complete at once. */
+#define DUSHMEM_IMPL_PUT_BOTH(F, NAME, T, SIZE) \
+    DUSHMEM_IMPL_PUT_AS(F, NAME, T, SIZE) \
+    DUSHMEM_IMPL_PUT_AS(F, NAME##_nbi, T, SIZE)
+#define DUSHMEM_IMPL_GET_BOTH(F, NAME, T, SIZE) \
+    DUSHMEM_IMPL_GET_AS(F, NAME, T, SIZE) \
+    DUSHMEM_IMPL_GET_AS(F, NAME##_nbi, T, SIZE)
+
+#define DUSHMEM_IMPL_PUT(F, NAME, T) DUSHMEM_IMPL_PUT_BOTH(F, NAME##_put, T, sizeof(T))
+#define DUSHMEM_IMPL_GET(F, NAME, T) DUSHMEM_IMPL_GET_BOTH(F, NAME##_get, T, sizeof(T))
 
 /* Atomics. A misaligned word is left to the library, which says so. */
 #define DUSHMEM_IMPL_WORD(record, address, T, pe) \
@@ -275,18 +316,22 @@ void dushmem_impl_ring_bell(int pe);
     DUSHMEM_IMPL_EACH_rma_##F(DUSHMEM_IMPL_G, F) \
     DUSHMEM_IMPL_EACH_rma_##F(DUSHMEM_IMPL_PUT, F) \
     DUSHMEM_IMPL_EACH_rma_##F(DUSHMEM_IMPL_GET, F) \
-    DUSHMEM_IMPL_PUT_AS(F, putmem, void, 1u) \
-    DUSHMEM_IMPL_PUT_AS(F, put8, void, 1u) \
-    DUSHMEM_IMPL_PUT_AS(F, put16, void, 2u) \
-    DUSHMEM_IMPL_PUT_AS(F, put32, void, 4u) \
-    DUSHMEM_IMPL_PUT_AS(F, put64, void, 8u) \
-    DUSHMEM_IMPL_PUT_AS(F, put128, void, 16u) \
-    DUSHMEM_IMPL_GET_AS(F, getmem, void, 1u) \
-    DUSHMEM_IMPL_GET_AS(F, get8, void, 1u) \
-    DUSHMEM_IMPL_GET_AS(F, get16, void, 2u) \
-    DUSHMEM_IMPL_GET_AS(F, get32, void, 4u) \
-    DUSHMEM_IMPL_GET_AS(F, get64, void, 8u) \
-    DUSHMEM_IMPL_GET_AS(F, get128, void, 16u) \
+    DUSHMEM_IMPL_OPAQUE_rma_##F(DUSHMEM_IMPL_P_OPAQUE, F) \
+    DUSHMEM_IMPL_OPAQUE_rma_##F(DUSHMEM_IMPL_G_OPAQUE, F) \
+    DUSHMEM_IMPL_OPAQUE_rma_##F(DUSHMEM_IMPL_PUT, F) \
+    DUSHMEM_IMPL_OPAQUE_rma_##F(DUSHMEM_IMPL_GET, F) \
+    DUSHMEM_IMPL_PUT_BOTH(F, putmem, void, 1u) \
+    DUSHMEM_IMPL_PUT_BOTH(F, put8, void, 1u) \
+    DUSHMEM_IMPL_PUT_BOTH(F, put16, void, 2u) \
+    DUSHMEM_IMPL_PUT_BOTH(F, put32, void, 4u) \
+    DUSHMEM_IMPL_PUT_BOTH(F, put64, void, 8u) \
+    DUSHMEM_IMPL_PUT_BOTH(F, put128, void, 16u) \
+    DUSHMEM_IMPL_GET_BOTH(F, getmem, void, 1u) \
+    DUSHMEM_IMPL_GET_BOTH(F, get8, void, 1u) \
+    DUSHMEM_IMPL_GET_BOTH(F, get16, void, 2u) \
+    DUSHMEM_IMPL_GET_BOTH(F, get32, void, 4u) \
+    DUSHMEM_IMPL_GET_BOTH(F, get64, void, 8u) \
+    DUSHMEM_IMPL_GET_BOTH(F, get128, void, 16u) \
     DUSHMEM_IMPL_EACH_amo_ext_##F(DUSHMEM_IMPL_AMO_FETCH, F) \
     DUSHMEM_IMPL_EACH_amo_ext_##F(DUSHMEM_IMPL_AMO_SET, F) \
     DUSHMEM_IMPL_EACH_amo_ext_##F(DUSHMEM_IMPL_AMO_SWAP, F) \

@@ -17,11 +17,11 @@ const AREAS: &[(&str, &str)] = &[
     ("rma", "Remote memory access"),
     ("amo", "Atomic memory operations"),
     ("signal", "Signals"),
+    ("session", "Communication sessions"),
     ("collective", "Collectives"),
     ("p2p-sync", "Point-to-point synchronization"),
     ("ordering", "Memory ordering"),
     ("lock", "Distributed locks"),
-    ("session", "Communication sessions"),
     ("profiling", "Profiling"),
     ("stream", "Operations on a stream"),
 ];
@@ -153,8 +153,9 @@ fn base_header(table: &Table, family: Family) -> String {
         Family::Nvshmem => "\n#define nvshmem_sync nvshmem_team_sync\n".to_string(),
         _ => format!("\n#include <dushmem/gen/{name}_generic.h>\n"),
     };
+    let half = if family == Family::Shmem { "" } else { "#include <dushmem/impl/half.h>\n" };
     let text = format!(
-        "\n/* {about} */\n\n#include <dushmem/impl/host_common.h>\n{}\n{}{}{generic}{device}",
+        "\n/* {about} */\n\n#include <dushmem/impl/host_common.h>\n{half}{}\n{}{}{generic}{device}",
         typedefs::base(family),
         constants(table, space),
         extern_c(&format!("{}{inline}", body(table, space, false))),
@@ -222,7 +223,7 @@ pub fn aliases(table: &Table) -> String {
             }
         }
     }
-    let about = "\n/* Where nvcc or hipcc read the headers, the names that kernels may call are functions for host\n * and device. On the host they call the library under these names. */\n#include <dushmem/impl/host_common.h>\n";
+    let about = "\n/* Where nvcc or hipcc read the headers, the names that kernels may call are functions for host\n * and device. On the host they call the library under these names. */\n#include <dushmem/impl/host_common.h>\n#include <dushmem/impl/half.h>\n";
     guard("dushmem/gen/host_alias.h", &format!("{about}{}", extern_c(&text)))
 }
 

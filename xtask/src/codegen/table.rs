@@ -76,7 +76,7 @@ impl Space {
 
     /// True if each function has a second name for tools, with a `p` in front (OpenSHMEM section 10).
     pub fn has_twins(self) -> bool {
-        self.family == Family::Shmem
+        self.family == Family::Shmem && !self.extension
     }
 }
 
@@ -134,10 +134,17 @@ pub struct Op {
     pub deprecated: Option<String>,
     /// Section of OpenSHMEM 1.6.
     pub section: String,
-    /// Path of the function in `crates/capi` that does it; `None`: a later issue.
+    /// Path of the function in `crates/capi` that does it; `None`: not there yet.
     pub body: Option<String>,
     /// One line for people.
     pub doc: String,
+}
+
+impl Op {
+    /// Where it exists in a family.
+    pub fn spaces_of(&self, family: Family) -> impl Iterator<Item = Space> {
+        self.spaces.iter().copied().filter(move |space| space.family == family)
+    }
 }
 
 /// A constant.
@@ -312,7 +319,7 @@ impl Table {
             errors,
             env: read(dir, "env.tsv", &["name", "kind", "default", "families", "status", "help"])?,
             device: read(dir, "device.tsv", &device_columns)?,
-            extensions: read(dir, "extensions.tsv", &["what", "families", "reason"])?,
+            extensions: read(dir, "extensions.tsv", &["names", "families", "declared", "what", "reason"])?,
         };
         table.check()?;
         Ok(table)

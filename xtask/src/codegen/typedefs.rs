@@ -39,6 +39,23 @@ typedef struct {
 } shmem_team_config_t;
 ";
 
+/// The types' own names; what they are, `dushmem/impl/half.h` says.
+const HALF_NVSHMEM: &str = "
+/* 16-bit floating-point numbers go by the names of CUDA's headers, where those don't define them. */
+#if defined(DUSHMEM_IMPL_OWN_HALF)
+typedef dushmem_impl_half half;
+#endif
+#if defined(DUSHMEM_IMPL_OWN_BFLOAT16)
+typedef dushmem_impl_bfloat16 __nv_bfloat16;
+#endif
+";
+
+const HALF: &str = "
+/* 16-bit floating-point numbers: those of CUDA's headers, where the program includes them before. */
+typedef dushmem_impl_half FAMILY_half_t;
+typedef dushmem_impl_bfloat16 FAMILY_bfloat16_t;
+";
+
 /// Set-up by attributes: each structure begins with its version.
 const ATTRIBUTES: &str = "
 /* Another name of the type of teams. */
@@ -108,7 +125,12 @@ fn fill(text: &str, family: Family) -> String {
 pub fn base(family: Family) -> String {
     let context = if family == Family::Nvshmem { "" } else { CONTEXT };
     let config = if family == Family::Shmem { CONFIG_PLAIN } else { CONFIG_VERSIONED };
-    fill(&format!("{TEAM}{context}{config}"), family)
+    let half = match family {
+        Family::Dushmem => HALF,
+        Family::Nvshmem => HALF_NVSHMEM,
+        Family::Shmem => "",
+    };
+    fill(&format!("{TEAM}{context}{config}{half}"), family)
 }
 
 /// Types of a family's `x` header.

@@ -33,6 +33,21 @@ export! {
     ctx ["dushmem_ctx_uint64_atomic_fetch" { "shmem_ctx_uint64_atomic_fetch" "pshmem_ctx_uint64_atomic_fetch" }] (source: *const u64, pe: i32) -> u64 => amo::fetch::<u64>;
     ctx ["dushmem_ctx_size_atomic_fetch" { "shmem_ctx_size_atomic_fetch" "pshmem_ctx_size_atomic_fetch" }] (source: *const u64, pe: i32) -> u64 => amo::fetch::<u64>;
     ctx ["dushmem_ctx_ptrdiff_atomic_fetch" { "shmem_ctx_ptrdiff_atomic_fetch" "pshmem_ctx_ptrdiff_atomic_fetch" }] (source: *const i64, pe: i32) -> i64 => amo::fetch::<i64>;
+    // <T>_fetch
+    plain [{ "shmem_float_fetch" "pshmem_float_fetch" }] (source: *const f32, pe: i32) -> f32 => old::fetch::<f32>;
+    plain [{ "shmem_double_fetch" "pshmem_double_fetch" }] (source: *const f64, pe: i32) -> f64 => old::fetch::<f64>;
+    plain [{ "shmem_int_fetch" "pshmem_int_fetch" }] (source: *const i32, pe: i32) -> i32 => old::fetch::<i32>;
+    plain [{ "shmem_long_fetch" "pshmem_long_fetch" }] (source: *const i64, pe: i32) -> i64 => old::fetch::<i64>;
+    plain [{ "shmem_longlong_fetch" "pshmem_longlong_fetch" }] (source: *const i64, pe: i32) -> i64 => old::fetch::<i64>;
+    plain [{ "shmem_uint_fetch" "pshmem_uint_fetch" }] (source: *const u32, pe: i32) -> u32 => old::fetch::<u32>;
+    plain [{ "shmem_ulong_fetch" "pshmem_ulong_fetch" }] (source: *const u64, pe: i32) -> u64 => old::fetch::<u64>;
+    plain [{ "shmem_ulonglong_fetch" "pshmem_ulonglong_fetch" }] (source: *const u64, pe: i32) -> u64 => old::fetch::<u64>;
+    plain [{ "shmem_int32_fetch" "pshmem_int32_fetch" }] (source: *const i32, pe: i32) -> i32 => old::fetch::<i32>;
+    plain [{ "shmem_int64_fetch" "pshmem_int64_fetch" }] (source: *const i64, pe: i32) -> i64 => old::fetch::<i64>;
+    plain [{ "shmem_uint32_fetch" "pshmem_uint32_fetch" }] (source: *const u32, pe: i32) -> u32 => old::fetch::<u32>;
+    plain [{ "shmem_uint64_fetch" "pshmem_uint64_fetch" }] (source: *const u64, pe: i32) -> u64 => old::fetch::<u64>;
+    plain [{ "shmem_size_fetch" "pshmem_size_fetch" }] (source: *const u64, pe: i32) -> u64 => old::fetch::<u64>;
+    plain [{ "shmem_ptrdiff_fetch" "pshmem_ptrdiff_fetch" }] (source: *const i64, pe: i32) -> i64 => old::fetch::<i64>;
     // <T>_atomic_set
     default ["dushmem_float_atomic_set" "nvshmem_float_atomic_set" { "shmem_float_atomic_set" "pshmem_float_atomic_set" }] (dest: *mut f32, value: f32, pe: i32) -> () => amo::set::<f32>;
     default ["dushmem_double_atomic_set" "nvshmem_double_atomic_set" { "shmem_double_atomic_set" "pshmem_double_atomic_set" }] (dest: *mut f64, value: f64, pe: i32) -> () => amo::set::<f64>;
@@ -62,6 +77,21 @@ export! {
     ctx ["dushmem_ctx_uint64_atomic_set" { "shmem_ctx_uint64_atomic_set" "pshmem_ctx_uint64_atomic_set" }] (dest: *mut u64, value: u64, pe: i32) -> () => amo::set::<u64>;
     ctx ["dushmem_ctx_size_atomic_set" { "shmem_ctx_size_atomic_set" "pshmem_ctx_size_atomic_set" }] (dest: *mut u64, value: u64, pe: i32) -> () => amo::set::<u64>;
     ctx ["dushmem_ctx_ptrdiff_atomic_set" { "shmem_ctx_ptrdiff_atomic_set" "pshmem_ctx_ptrdiff_atomic_set" }] (dest: *mut i64, value: i64, pe: i32) -> () => amo::set::<i64>;
+    // <T>_set
+    plain [{ "shmem_float_set" "pshmem_float_set" }] (dest: *mut f32, value: f32, pe: i32) -> () => old::set::<f32>;
+    plain [{ "shmem_double_set" "pshmem_double_set" }] (dest: *mut f64, value: f64, pe: i32) -> () => old::set::<f64>;
+    plain [{ "shmem_int_set" "pshmem_int_set" }] (dest: *mut i32, value: i32, pe: i32) -> () => old::set::<i32>;
+    plain [{ "shmem_long_set" "pshmem_long_set" }] (dest: *mut i64, value: i64, pe: i32) -> () => old::set::<i64>;
+    plain [{ "shmem_longlong_set" "pshmem_longlong_set" }] (dest: *mut i64, value: i64, pe: i32) -> () => old::set::<i64>;
+    plain [{ "shmem_uint_set" "pshmem_uint_set" }] (dest: *mut u32, value: u32, pe: i32) -> () => old::set::<u32>;
+    plain [{ "shmem_ulong_set" "pshmem_ulong_set" }] (dest: *mut u64, value: u64, pe: i32) -> () => old::set::<u64>;
+    plain [{ "shmem_ulonglong_set" "pshmem_ulonglong_set" }] (dest: *mut u64, value: u64, pe: i32) -> () => old::set::<u64>;
+    plain [{ "shmem_int32_set" "pshmem_int32_set" }] (dest: *mut i32, value: i32, pe: i32) -> () => old::set::<i32>;
+    plain [{ "shmem_int64_set" "pshmem_int64_set" }] (dest: *mut i64, value: i64, pe: i32) -> () => old::set::<i64>;
+    plain [{ "shmem_uint32_set" "pshmem_uint32_set" }] (dest: *mut u32, value: u32, pe: i32) -> () => old::set::<u32>;
+    plain [{ "shmem_uint64_set" "pshmem_uint64_set" }] (dest: *mut u64, value: u64, pe: i32) -> () => old::set::<u64>;
+    plain [{ "shmem_size_set" "pshmem_size_set" }] (dest: *mut u64, value: u64, pe: i32) -> () => old::set::<u64>;
+    plain [{ "shmem_ptrdiff_set" "pshmem_ptrdiff_set" }] (dest: *mut i64, value: i64, pe: i32) -> () => old::set::<i64>;
     // <T>_atomic_compare_swap
     default ["dushmem_int_atomic_compare_swap" "nvshmem_int_atomic_compare_swap" { "shmem_int_atomic_compare_swap" "pshmem_int_atomic_compare_swap" }] (dest: *mut i32, cond: i32, value: i32, pe: i32) -> i32 => amo::compare_swap::<i32>;
     default ["dushmem_long_atomic_compare_swap" "nvshmem_long_atomic_compare_swap" { "shmem_long_atomic_compare_swap" "pshmem_long_atomic_compare_swap" }] (dest: *mut i64, cond: i64, value: i64, pe: i32) -> i64 => amo::compare_swap::<i64>;
@@ -87,6 +117,19 @@ export! {
     ctx ["dushmem_ctx_uint64_atomic_compare_swap" { "shmem_ctx_uint64_atomic_compare_swap" "pshmem_ctx_uint64_atomic_compare_swap" }] (dest: *mut u64, cond: u64, value: u64, pe: i32) -> u64 => amo::compare_swap::<u64>;
     ctx ["dushmem_ctx_size_atomic_compare_swap" { "shmem_ctx_size_atomic_compare_swap" "pshmem_ctx_size_atomic_compare_swap" }] (dest: *mut u64, cond: u64, value: u64, pe: i32) -> u64 => amo::compare_swap::<u64>;
     ctx ["dushmem_ctx_ptrdiff_atomic_compare_swap" { "shmem_ctx_ptrdiff_atomic_compare_swap" "pshmem_ctx_ptrdiff_atomic_compare_swap" }] (dest: *mut i64, cond: i64, value: i64, pe: i32) -> i64 => amo::compare_swap::<i64>;
+    // <T>_cswap
+    plain [{ "shmem_int_cswap" "pshmem_int_cswap" }] (dest: *mut i32, cond: i32, value: i32, pe: i32) -> i32 => old::cswap::<i32>;
+    plain [{ "shmem_long_cswap" "pshmem_long_cswap" }] (dest: *mut i64, cond: i64, value: i64, pe: i32) -> i64 => old::cswap::<i64>;
+    plain [{ "shmem_longlong_cswap" "pshmem_longlong_cswap" }] (dest: *mut i64, cond: i64, value: i64, pe: i32) -> i64 => old::cswap::<i64>;
+    plain [{ "shmem_uint_cswap" "pshmem_uint_cswap" }] (dest: *mut u32, cond: u32, value: u32, pe: i32) -> u32 => old::cswap::<u32>;
+    plain [{ "shmem_ulong_cswap" "pshmem_ulong_cswap" }] (dest: *mut u64, cond: u64, value: u64, pe: i32) -> u64 => old::cswap::<u64>;
+    plain [{ "shmem_ulonglong_cswap" "pshmem_ulonglong_cswap" }] (dest: *mut u64, cond: u64, value: u64, pe: i32) -> u64 => old::cswap::<u64>;
+    plain [{ "shmem_int32_cswap" "pshmem_int32_cswap" }] (dest: *mut i32, cond: i32, value: i32, pe: i32) -> i32 => old::cswap::<i32>;
+    plain [{ "shmem_int64_cswap" "pshmem_int64_cswap" }] (dest: *mut i64, cond: i64, value: i64, pe: i32) -> i64 => old::cswap::<i64>;
+    plain [{ "shmem_uint32_cswap" "pshmem_uint32_cswap" }] (dest: *mut u32, cond: u32, value: u32, pe: i32) -> u32 => old::cswap::<u32>;
+    plain [{ "shmem_uint64_cswap" "pshmem_uint64_cswap" }] (dest: *mut u64, cond: u64, value: u64, pe: i32) -> u64 => old::cswap::<u64>;
+    plain [{ "shmem_size_cswap" "pshmem_size_cswap" }] (dest: *mut u64, cond: u64, value: u64, pe: i32) -> u64 => old::cswap::<u64>;
+    plain [{ "shmem_ptrdiff_cswap" "pshmem_ptrdiff_cswap" }] (dest: *mut i64, cond: i64, value: i64, pe: i32) -> i64 => old::cswap::<i64>;
     // <T>_atomic_swap
     default ["dushmem_float_atomic_swap" "nvshmem_float_atomic_swap" { "shmem_float_atomic_swap" "pshmem_float_atomic_swap" }] (dest: *mut f32, value: f32, pe: i32) -> f32 => amo::swap::<f32>;
     default ["dushmem_double_atomic_swap" "nvshmem_double_atomic_swap" { "shmem_double_atomic_swap" "pshmem_double_atomic_swap" }] (dest: *mut f64, value: f64, pe: i32) -> f64 => amo::swap::<f64>;
@@ -116,6 +159,23 @@ export! {
     ctx ["dushmem_ctx_uint64_atomic_swap" { "shmem_ctx_uint64_atomic_swap" "pshmem_ctx_uint64_atomic_swap" }] (dest: *mut u64, value: u64, pe: i32) -> u64 => amo::swap::<u64>;
     ctx ["dushmem_ctx_size_atomic_swap" { "shmem_ctx_size_atomic_swap" "pshmem_ctx_size_atomic_swap" }] (dest: *mut u64, value: u64, pe: i32) -> u64 => amo::swap::<u64>;
     ctx ["dushmem_ctx_ptrdiff_atomic_swap" { "shmem_ctx_ptrdiff_atomic_swap" "pshmem_ctx_ptrdiff_atomic_swap" }] (dest: *mut i64, value: i64, pe: i32) -> i64 => amo::swap::<i64>;
+    // <T>_swap
+    plain [{ "shmem_float_swap" "pshmem_float_swap" }] (dest: *mut f32, value: f32, pe: i32) -> f32 => old::swap::<f32>;
+    plain [{ "shmem_double_swap" "pshmem_double_swap" }] (dest: *mut f64, value: f64, pe: i32) -> f64 => old::swap::<f64>;
+    plain [{ "shmem_int_swap" "pshmem_int_swap" }] (dest: *mut i32, value: i32, pe: i32) -> i32 => old::swap::<i32>;
+    plain [{ "shmem_long_swap" "pshmem_long_swap" }] (dest: *mut i64, value: i64, pe: i32) -> i64 => old::swap::<i64>;
+    plain [{ "shmem_longlong_swap" "pshmem_longlong_swap" }] (dest: *mut i64, value: i64, pe: i32) -> i64 => old::swap::<i64>;
+    plain [{ "shmem_uint_swap" "pshmem_uint_swap" }] (dest: *mut u32, value: u32, pe: i32) -> u32 => old::swap::<u32>;
+    plain [{ "shmem_ulong_swap" "pshmem_ulong_swap" }] (dest: *mut u64, value: u64, pe: i32) -> u64 => old::swap::<u64>;
+    plain [{ "shmem_ulonglong_swap" "pshmem_ulonglong_swap" }] (dest: *mut u64, value: u64, pe: i32) -> u64 => old::swap::<u64>;
+    plain [{ "shmem_int32_swap" "pshmem_int32_swap" }] (dest: *mut i32, value: i32, pe: i32) -> i32 => old::swap::<i32>;
+    plain [{ "shmem_int64_swap" "pshmem_int64_swap" }] (dest: *mut i64, value: i64, pe: i32) -> i64 => old::swap::<i64>;
+    plain [{ "shmem_uint32_swap" "pshmem_uint32_swap" }] (dest: *mut u32, value: u32, pe: i32) -> u32 => old::swap::<u32>;
+    plain [{ "shmem_uint64_swap" "pshmem_uint64_swap" }] (dest: *mut u64, value: u64, pe: i32) -> u64 => old::swap::<u64>;
+    plain [{ "shmem_size_swap" "pshmem_size_swap" }] (dest: *mut u64, value: u64, pe: i32) -> u64 => old::swap::<u64>;
+    plain [{ "shmem_ptrdiff_swap" "pshmem_ptrdiff_swap" }] (dest: *mut i64, value: i64, pe: i32) -> i64 => old::swap::<i64>;
+    // swap
+    plain [{ "shmem_swap" "pshmem_swap" }] (dest: *mut c_long, value: c_long, pe: i32) -> c_long => old::swap::<i64>;
     // <T>_atomic_fetch_inc
     default ["dushmem_int_atomic_fetch_inc" "nvshmem_int_atomic_fetch_inc" { "shmem_int_atomic_fetch_inc" "pshmem_int_atomic_fetch_inc" }] (dest: *mut i32, pe: i32) -> i32 => amo::fetch_inc::<i32>;
     default ["dushmem_long_atomic_fetch_inc" "nvshmem_long_atomic_fetch_inc" { "shmem_long_atomic_fetch_inc" "pshmem_long_atomic_fetch_inc" }] (dest: *mut i64, pe: i32) -> i64 => amo::fetch_inc::<i64>;
@@ -141,6 +201,19 @@ export! {
     ctx ["dushmem_ctx_uint64_atomic_fetch_inc" { "shmem_ctx_uint64_atomic_fetch_inc" "pshmem_ctx_uint64_atomic_fetch_inc" }] (dest: *mut u64, pe: i32) -> u64 => amo::fetch_inc::<u64>;
     ctx ["dushmem_ctx_size_atomic_fetch_inc" { "shmem_ctx_size_atomic_fetch_inc" "pshmem_ctx_size_atomic_fetch_inc" }] (dest: *mut u64, pe: i32) -> u64 => amo::fetch_inc::<u64>;
     ctx ["dushmem_ctx_ptrdiff_atomic_fetch_inc" { "shmem_ctx_ptrdiff_atomic_fetch_inc" "pshmem_ctx_ptrdiff_atomic_fetch_inc" }] (dest: *mut i64, pe: i32) -> i64 => amo::fetch_inc::<i64>;
+    // <T>_finc
+    plain [{ "shmem_int_finc" "pshmem_int_finc" }] (dest: *mut i32, pe: i32) -> i32 => old::finc::<i32>;
+    plain [{ "shmem_long_finc" "pshmem_long_finc" }] (dest: *mut i64, pe: i32) -> i64 => old::finc::<i64>;
+    plain [{ "shmem_longlong_finc" "pshmem_longlong_finc" }] (dest: *mut i64, pe: i32) -> i64 => old::finc::<i64>;
+    plain [{ "shmem_uint_finc" "pshmem_uint_finc" }] (dest: *mut u32, pe: i32) -> u32 => old::finc::<u32>;
+    plain [{ "shmem_ulong_finc" "pshmem_ulong_finc" }] (dest: *mut u64, pe: i32) -> u64 => old::finc::<u64>;
+    plain [{ "shmem_ulonglong_finc" "pshmem_ulonglong_finc" }] (dest: *mut u64, pe: i32) -> u64 => old::finc::<u64>;
+    plain [{ "shmem_int32_finc" "pshmem_int32_finc" }] (dest: *mut i32, pe: i32) -> i32 => old::finc::<i32>;
+    plain [{ "shmem_int64_finc" "pshmem_int64_finc" }] (dest: *mut i64, pe: i32) -> i64 => old::finc::<i64>;
+    plain [{ "shmem_uint32_finc" "pshmem_uint32_finc" }] (dest: *mut u32, pe: i32) -> u32 => old::finc::<u32>;
+    plain [{ "shmem_uint64_finc" "pshmem_uint64_finc" }] (dest: *mut u64, pe: i32) -> u64 => old::finc::<u64>;
+    plain [{ "shmem_size_finc" "pshmem_size_finc" }] (dest: *mut u64, pe: i32) -> u64 => old::finc::<u64>;
+    plain [{ "shmem_ptrdiff_finc" "pshmem_ptrdiff_finc" }] (dest: *mut i64, pe: i32) -> i64 => old::finc::<i64>;
     // <T>_atomic_inc
     default ["dushmem_int_atomic_inc" "nvshmem_int_atomic_inc" { "shmem_int_atomic_inc" "pshmem_int_atomic_inc" }] (dest: *mut i32, pe: i32) -> () => amo::inc::<i32>;
     default ["dushmem_long_atomic_inc" "nvshmem_long_atomic_inc" { "shmem_long_atomic_inc" "pshmem_long_atomic_inc" }] (dest: *mut i64, pe: i32) -> () => amo::inc::<i64>;
@@ -166,6 +239,19 @@ export! {
     ctx ["dushmem_ctx_uint64_atomic_inc" { "shmem_ctx_uint64_atomic_inc" "pshmem_ctx_uint64_atomic_inc" }] (dest: *mut u64, pe: i32) -> () => amo::inc::<u64>;
     ctx ["dushmem_ctx_size_atomic_inc" { "shmem_ctx_size_atomic_inc" "pshmem_ctx_size_atomic_inc" }] (dest: *mut u64, pe: i32) -> () => amo::inc::<u64>;
     ctx ["dushmem_ctx_ptrdiff_atomic_inc" { "shmem_ctx_ptrdiff_atomic_inc" "pshmem_ctx_ptrdiff_atomic_inc" }] (dest: *mut i64, pe: i32) -> () => amo::inc::<i64>;
+    // <T>_inc
+    plain [{ "shmem_int_inc" "pshmem_int_inc" }] (dest: *mut i32, pe: i32) -> () => old::inc::<i32>;
+    plain [{ "shmem_long_inc" "pshmem_long_inc" }] (dest: *mut i64, pe: i32) -> () => old::inc::<i64>;
+    plain [{ "shmem_longlong_inc" "pshmem_longlong_inc" }] (dest: *mut i64, pe: i32) -> () => old::inc::<i64>;
+    plain [{ "shmem_uint_inc" "pshmem_uint_inc" }] (dest: *mut u32, pe: i32) -> () => old::inc::<u32>;
+    plain [{ "shmem_ulong_inc" "pshmem_ulong_inc" }] (dest: *mut u64, pe: i32) -> () => old::inc::<u64>;
+    plain [{ "shmem_ulonglong_inc" "pshmem_ulonglong_inc" }] (dest: *mut u64, pe: i32) -> () => old::inc::<u64>;
+    plain [{ "shmem_int32_inc" "pshmem_int32_inc" }] (dest: *mut i32, pe: i32) -> () => old::inc::<i32>;
+    plain [{ "shmem_int64_inc" "pshmem_int64_inc" }] (dest: *mut i64, pe: i32) -> () => old::inc::<i64>;
+    plain [{ "shmem_uint32_inc" "pshmem_uint32_inc" }] (dest: *mut u32, pe: i32) -> () => old::inc::<u32>;
+    plain [{ "shmem_uint64_inc" "pshmem_uint64_inc" }] (dest: *mut u64, pe: i32) -> () => old::inc::<u64>;
+    plain [{ "shmem_size_inc" "pshmem_size_inc" }] (dest: *mut u64, pe: i32) -> () => old::inc::<u64>;
+    plain [{ "shmem_ptrdiff_inc" "pshmem_ptrdiff_inc" }] (dest: *mut i64, pe: i32) -> () => old::inc::<i64>;
     // <T>_atomic_fetch_add
     default ["dushmem_int_atomic_fetch_add" "nvshmem_int_atomic_fetch_add" { "shmem_int_atomic_fetch_add" "pshmem_int_atomic_fetch_add" }] (dest: *mut i32, value: i32, pe: i32) -> i32 => amo::fetch_add::<i32>;
     default ["dushmem_long_atomic_fetch_add" "nvshmem_long_atomic_fetch_add" { "shmem_long_atomic_fetch_add" "pshmem_long_atomic_fetch_add" }] (dest: *mut i64, value: i64, pe: i32) -> i64 => amo::fetch_add::<i64>;
@@ -191,6 +277,19 @@ export! {
     ctx ["dushmem_ctx_uint64_atomic_fetch_add" { "shmem_ctx_uint64_atomic_fetch_add" "pshmem_ctx_uint64_atomic_fetch_add" }] (dest: *mut u64, value: u64, pe: i32) -> u64 => amo::fetch_add::<u64>;
     ctx ["dushmem_ctx_size_atomic_fetch_add" { "shmem_ctx_size_atomic_fetch_add" "pshmem_ctx_size_atomic_fetch_add" }] (dest: *mut u64, value: u64, pe: i32) -> u64 => amo::fetch_add::<u64>;
     ctx ["dushmem_ctx_ptrdiff_atomic_fetch_add" { "shmem_ctx_ptrdiff_atomic_fetch_add" "pshmem_ctx_ptrdiff_atomic_fetch_add" }] (dest: *mut i64, value: i64, pe: i32) -> i64 => amo::fetch_add::<i64>;
+    // <T>_fadd
+    plain [{ "shmem_int_fadd" "pshmem_int_fadd" }] (dest: *mut i32, value: i32, pe: i32) -> i32 => old::fadd::<i32>;
+    plain [{ "shmem_long_fadd" "pshmem_long_fadd" }] (dest: *mut i64, value: i64, pe: i32) -> i64 => old::fadd::<i64>;
+    plain [{ "shmem_longlong_fadd" "pshmem_longlong_fadd" }] (dest: *mut i64, value: i64, pe: i32) -> i64 => old::fadd::<i64>;
+    plain [{ "shmem_uint_fadd" "pshmem_uint_fadd" }] (dest: *mut u32, value: u32, pe: i32) -> u32 => old::fadd::<u32>;
+    plain [{ "shmem_ulong_fadd" "pshmem_ulong_fadd" }] (dest: *mut u64, value: u64, pe: i32) -> u64 => old::fadd::<u64>;
+    plain [{ "shmem_ulonglong_fadd" "pshmem_ulonglong_fadd" }] (dest: *mut u64, value: u64, pe: i32) -> u64 => old::fadd::<u64>;
+    plain [{ "shmem_int32_fadd" "pshmem_int32_fadd" }] (dest: *mut i32, value: i32, pe: i32) -> i32 => old::fadd::<i32>;
+    plain [{ "shmem_int64_fadd" "pshmem_int64_fadd" }] (dest: *mut i64, value: i64, pe: i32) -> i64 => old::fadd::<i64>;
+    plain [{ "shmem_uint32_fadd" "pshmem_uint32_fadd" }] (dest: *mut u32, value: u32, pe: i32) -> u32 => old::fadd::<u32>;
+    plain [{ "shmem_uint64_fadd" "pshmem_uint64_fadd" }] (dest: *mut u64, value: u64, pe: i32) -> u64 => old::fadd::<u64>;
+    plain [{ "shmem_size_fadd" "pshmem_size_fadd" }] (dest: *mut u64, value: u64, pe: i32) -> u64 => old::fadd::<u64>;
+    plain [{ "shmem_ptrdiff_fadd" "pshmem_ptrdiff_fadd" }] (dest: *mut i64, value: i64, pe: i32) -> i64 => old::fadd::<i64>;
     // <T>_atomic_add
     default ["dushmem_int_atomic_add" "nvshmem_int_atomic_add" { "shmem_int_atomic_add" "pshmem_int_atomic_add" }] (dest: *mut i32, value: i32, pe: i32) -> () => amo::add::<i32>;
     default ["dushmem_long_atomic_add" "nvshmem_long_atomic_add" { "shmem_long_atomic_add" "pshmem_long_atomic_add" }] (dest: *mut i64, value: i64, pe: i32) -> () => amo::add::<i64>;
@@ -216,6 +315,19 @@ export! {
     ctx ["dushmem_ctx_uint64_atomic_add" { "shmem_ctx_uint64_atomic_add" "pshmem_ctx_uint64_atomic_add" }] (dest: *mut u64, value: u64, pe: i32) -> () => amo::add::<u64>;
     ctx ["dushmem_ctx_size_atomic_add" { "shmem_ctx_size_atomic_add" "pshmem_ctx_size_atomic_add" }] (dest: *mut u64, value: u64, pe: i32) -> () => amo::add::<u64>;
     ctx ["dushmem_ctx_ptrdiff_atomic_add" { "shmem_ctx_ptrdiff_atomic_add" "pshmem_ctx_ptrdiff_atomic_add" }] (dest: *mut i64, value: i64, pe: i32) -> () => amo::add::<i64>;
+    // <T>_add
+    plain [{ "shmem_int_add" "pshmem_int_add" }] (dest: *mut i32, value: i32, pe: i32) -> () => old::add::<i32>;
+    plain [{ "shmem_long_add" "pshmem_long_add" }] (dest: *mut i64, value: i64, pe: i32) -> () => old::add::<i64>;
+    plain [{ "shmem_longlong_add" "pshmem_longlong_add" }] (dest: *mut i64, value: i64, pe: i32) -> () => old::add::<i64>;
+    plain [{ "shmem_uint_add" "pshmem_uint_add" }] (dest: *mut u32, value: u32, pe: i32) -> () => old::add::<u32>;
+    plain [{ "shmem_ulong_add" "pshmem_ulong_add" }] (dest: *mut u64, value: u64, pe: i32) -> () => old::add::<u64>;
+    plain [{ "shmem_ulonglong_add" "pshmem_ulonglong_add" }] (dest: *mut u64, value: u64, pe: i32) -> () => old::add::<u64>;
+    plain [{ "shmem_int32_add" "pshmem_int32_add" }] (dest: *mut i32, value: i32, pe: i32) -> () => old::add::<i32>;
+    plain [{ "shmem_int64_add" "pshmem_int64_add" }] (dest: *mut i64, value: i64, pe: i32) -> () => old::add::<i64>;
+    plain [{ "shmem_uint32_add" "pshmem_uint32_add" }] (dest: *mut u32, value: u32, pe: i32) -> () => old::add::<u32>;
+    plain [{ "shmem_uint64_add" "pshmem_uint64_add" }] (dest: *mut u64, value: u64, pe: i32) -> () => old::add::<u64>;
+    plain [{ "shmem_size_add" "pshmem_size_add" }] (dest: *mut u64, value: u64, pe: i32) -> () => old::add::<u64>;
+    plain [{ "shmem_ptrdiff_add" "pshmem_ptrdiff_add" }] (dest: *mut i64, value: i64, pe: i32) -> () => old::add::<i64>;
     // <T>_atomic_fetch_and
     default ["dushmem_uint_atomic_fetch_and" "nvshmem_uint_atomic_fetch_and" { "shmem_uint_atomic_fetch_and" "pshmem_uint_atomic_fetch_and" }] (dest: *mut u32, value: u32, pe: i32) -> u32 => amo::fetch_and::<u32>;
     default ["dushmem_ulong_atomic_fetch_and" "nvshmem_ulong_atomic_fetch_and" { "shmem_ulong_atomic_fetch_and" "pshmem_ulong_atomic_fetch_and" }] (dest: *mut u64, value: u64, pe: i32) -> u64 => amo::fetch_and::<u64>;

@@ -39,6 +39,8 @@ export! {
     plain ["dushmem_size_alltoall" "nvshmem_size_alltoall" { "shmem_size_alltoall" "pshmem_size_alltoall" }] (team: i32, dest: *mut u64, source: *const u64, nelems: usize) -> i32 => coll::alltoall::<u64>;
     plain ["dushmem_ptrdiff_alltoall" "nvshmem_ptrdiff_alltoall" { "shmem_ptrdiff_alltoall" "pshmem_ptrdiff_alltoall" }] (team: i32, dest: *mut i64, source: *const i64, nelems: usize) -> i32 => coll::alltoall::<i64>;
     plain ["dushmem_longdouble_alltoall" { "shmem_longdouble_alltoall" "pshmem_longdouble_alltoall" }] (team: i32, dest: *mut LongDouble, source: *const LongDouble, nelems: usize) -> i32 => coll::alltoall::<LongDouble>;
+    plain ["dushmem_half_alltoall" "nvshmem_half_alltoall"] (team: i32, dest: *mut Half, source: *const Half, nelems: usize) -> i32 => coll::alltoall::<Half>;
+    plain ["dushmem_bfloat16_alltoall" "nvshmem_bfloat16_alltoall"] (team: i32, dest: *mut BFloat16, source: *const BFloat16, nelems: usize) -> i32 => coll::alltoall::<BFloat16>;
     // alltoallmem
     plain ["dushmem_alltoallmem" "nvshmem_alltoallmem" { "shmem_alltoallmem" "pshmem_alltoallmem" }] (team: i32, dest: *mut u8, source: *const u8, nelems: usize) -> i32 => coll::alltoall::<u8>;
     // alltoall32
@@ -70,6 +72,8 @@ export! {
     plain ["dushmem_size_alltoalls" { "shmem_size_alltoalls" "pshmem_size_alltoalls" }] (team: i32, dest: *mut u64, source: *const u64, dst: isize, sst: isize, nelems: usize) -> i32 => coll::alltoalls::<u64>;
     plain ["dushmem_ptrdiff_alltoalls" { "shmem_ptrdiff_alltoalls" "pshmem_ptrdiff_alltoalls" }] (team: i32, dest: *mut i64, source: *const i64, dst: isize, sst: isize, nelems: usize) -> i32 => coll::alltoalls::<i64>;
     plain ["dushmem_longdouble_alltoalls" { "shmem_longdouble_alltoalls" "pshmem_longdouble_alltoalls" }] (team: i32, dest: *mut LongDouble, source: *const LongDouble, dst: isize, sst: isize, nelems: usize) -> i32 => coll::alltoalls::<LongDouble>;
+    plain ["dushmem_half_alltoalls"] (team: i32, dest: *mut Half, source: *const Half, dst: isize, sst: isize, nelems: usize) -> i32 => coll::alltoalls::<Half>;
+    plain ["dushmem_bfloat16_alltoalls"] (team: i32, dest: *mut BFloat16, source: *const BFloat16, dst: isize, sst: isize, nelems: usize) -> i32 => coll::alltoalls::<BFloat16>;
     // alltoallsmem
     plain ["dushmem_alltoallsmem" { "shmem_alltoallsmem" "pshmem_alltoallsmem" }] (team: i32, dest: *mut u8, source: *const u8, dst: isize, sst: isize, nelems: usize) -> i32 => coll::alltoalls::<u8>;
     // alltoalls32
@@ -101,6 +105,8 @@ export! {
     plain ["dushmem_size_broadcast" "nvshmem_size_broadcast" { "shmem_size_broadcast" "pshmem_size_broadcast" }] (team: i32, dest: *mut u64, source: *const u64, nelems: usize, pe_root: i32) -> i32 => coll::broadcast::<u64>;
     plain ["dushmem_ptrdiff_broadcast" "nvshmem_ptrdiff_broadcast" { "shmem_ptrdiff_broadcast" "pshmem_ptrdiff_broadcast" }] (team: i32, dest: *mut i64, source: *const i64, nelems: usize, pe_root: i32) -> i32 => coll::broadcast::<i64>;
     plain ["dushmem_longdouble_broadcast" { "shmem_longdouble_broadcast" "pshmem_longdouble_broadcast" }] (team: i32, dest: *mut LongDouble, source: *const LongDouble, nelems: usize, pe_root: i32) -> i32 => coll::broadcast::<LongDouble>;
+    plain ["dushmem_half_broadcast" "nvshmem_half_broadcast"] (team: i32, dest: *mut Half, source: *const Half, nelems: usize, pe_root: i32) -> i32 => coll::broadcast::<Half>;
+    plain ["dushmem_bfloat16_broadcast" "nvshmem_bfloat16_broadcast"] (team: i32, dest: *mut BFloat16, source: *const BFloat16, nelems: usize, pe_root: i32) -> i32 => coll::broadcast::<BFloat16>;
     // broadcastmem
     plain ["dushmem_broadcastmem" "nvshmem_broadcastmem" { "shmem_broadcastmem" "pshmem_broadcastmem" }] (team: i32, dest: *mut u8, source: *const u8, nelems: usize, pe_root: i32) -> i32 => coll::broadcast::<u8>;
     // broadcast32
@@ -132,6 +138,8 @@ export! {
     plain ["dushmem_size_collect" { "shmem_size_collect" "pshmem_size_collect" }] (team: i32, dest: *mut u64, source: *const u64, nelems: usize) -> i32 => coll::collect::<u64>;
     plain ["dushmem_ptrdiff_collect" { "shmem_ptrdiff_collect" "pshmem_ptrdiff_collect" }] (team: i32, dest: *mut i64, source: *const i64, nelems: usize) -> i32 => coll::collect::<i64>;
     plain ["dushmem_longdouble_collect" { "shmem_longdouble_collect" "pshmem_longdouble_collect" }] (team: i32, dest: *mut LongDouble, source: *const LongDouble, nelems: usize) -> i32 => coll::collect::<LongDouble>;
+    plain ["dushmem_half_collect"] (team: i32, dest: *mut Half, source: *const Half, nelems: usize) -> i32 => coll::collect::<Half>;
+    plain ["dushmem_bfloat16_collect"] (team: i32, dest: *mut BFloat16, source: *const BFloat16, nelems: usize) -> i32 => coll::collect::<BFloat16>;
     // <T>_fcollect
     plain ["dushmem_float_fcollect" "nvshmem_float_fcollect" { "shmem_float_fcollect" "pshmem_float_fcollect" }] (team: i32, dest: *mut f32, source: *const f32, nelems: usize) -> i32 => coll::fcollect::<f32>;
     plain ["dushmem_double_fcollect" "nvshmem_double_fcollect" { "shmem_double_fcollect" "pshmem_double_fcollect" }] (team: i32, dest: *mut f64, source: *const f64, nelems: usize) -> i32 => coll::fcollect::<f64>;
@@ -157,6 +165,8 @@ export! {
     plain ["dushmem_size_fcollect" "nvshmem_size_fcollect" { "shmem_size_fcollect" "pshmem_size_fcollect" }] (team: i32, dest: *mut u64, source: *const u64, nelems: usize) -> i32 => coll::fcollect::<u64>;
     plain ["dushmem_ptrdiff_fcollect" "nvshmem_ptrdiff_fcollect" { "shmem_ptrdiff_fcollect" "pshmem_ptrdiff_fcollect" }] (team: i32, dest: *mut i64, source: *const i64, nelems: usize) -> i32 => coll::fcollect::<i64>;
     plain ["dushmem_longdouble_fcollect" { "shmem_longdouble_fcollect" "pshmem_longdouble_fcollect" }] (team: i32, dest: *mut LongDouble, source: *const LongDouble, nelems: usize) -> i32 => coll::fcollect::<LongDouble>;
+    plain ["dushmem_half_fcollect" "nvshmem_half_fcollect"] (team: i32, dest: *mut Half, source: *const Half, nelems: usize) -> i32 => coll::fcollect::<Half>;
+    plain ["dushmem_bfloat16_fcollect" "nvshmem_bfloat16_fcollect"] (team: i32, dest: *mut BFloat16, source: *const BFloat16, nelems: usize) -> i32 => coll::fcollect::<BFloat16>;
     // collectmem
     plain ["dushmem_collectmem" { "shmem_collectmem" "pshmem_collectmem" }] (team: i32, dest: *mut u8, source: *const u8, nelems: usize) -> i32 => coll::collect::<u8>;
     // fcollectmem
@@ -266,6 +276,8 @@ export! {
     plain ["dushmem_size_max_reduce" "nvshmem_size_max_reduce" { "shmem_size_max_reduce" "pshmem_size_max_reduce" }] (team: i32, dest: *mut u64, source: *const u64, nreduce: usize) -> i32 => coll::max_reduce::<u64>;
     plain ["dushmem_ptrdiff_max_reduce" { "shmem_ptrdiff_max_reduce" "pshmem_ptrdiff_max_reduce" }] (team: i32, dest: *mut i64, source: *const i64, nreduce: usize) -> i32 => coll::max_reduce::<i64>;
     plain ["dushmem_longdouble_max_reduce" { "shmem_longdouble_max_reduce" "pshmem_longdouble_max_reduce" }] (team: i32, dest: *mut LongDouble, source: *const LongDouble, nreduce: usize) -> i32 => coll::max_reduce::<LongDouble>;
+    plain ["dushmem_half_max_reduce" "nvshmem_half_max_reduce"] (team: i32, dest: *mut Half, source: *const Half, nreduce: usize) -> i32 => coll::max_reduce::<Half>;
+    plain ["dushmem_bfloat16_max_reduce" "nvshmem_bfloat16_max_reduce"] (team: i32, dest: *mut BFloat16, source: *const BFloat16, nreduce: usize) -> i32 => coll::max_reduce::<BFloat16>;
     // <T>_max_to_all
     plain [{ "shmem_short_max_to_all" "pshmem_short_max_to_all" }] (dest: *mut i16, source: *const i16, nreduce: i32, pe_start: i32, logpe_stride: i32, pe_size: i32, pwrk: *mut i16, psync: *mut c_long) -> () => active_set::max_to_all::<i16>;
     plain [{ "shmem_int_max_to_all" "pshmem_int_max_to_all" }] (dest: *mut i32, source: *const i32, nreduce: i32, pe_start: i32, logpe_stride: i32, pe_size: i32, pwrk: *mut i32, psync: *mut c_long) -> () => active_set::max_to_all::<i32>;
@@ -299,6 +311,8 @@ export! {
     plain ["dushmem_size_min_reduce" "nvshmem_size_min_reduce" { "shmem_size_min_reduce" "pshmem_size_min_reduce" }] (team: i32, dest: *mut u64, source: *const u64, nreduce: usize) -> i32 => coll::min_reduce::<u64>;
     plain ["dushmem_ptrdiff_min_reduce" { "shmem_ptrdiff_min_reduce" "pshmem_ptrdiff_min_reduce" }] (team: i32, dest: *mut i64, source: *const i64, nreduce: usize) -> i32 => coll::min_reduce::<i64>;
     plain ["dushmem_longdouble_min_reduce" { "shmem_longdouble_min_reduce" "pshmem_longdouble_min_reduce" }] (team: i32, dest: *mut LongDouble, source: *const LongDouble, nreduce: usize) -> i32 => coll::min_reduce::<LongDouble>;
+    plain ["dushmem_half_min_reduce" "nvshmem_half_min_reduce"] (team: i32, dest: *mut Half, source: *const Half, nreduce: usize) -> i32 => coll::min_reduce::<Half>;
+    plain ["dushmem_bfloat16_min_reduce" "nvshmem_bfloat16_min_reduce"] (team: i32, dest: *mut BFloat16, source: *const BFloat16, nreduce: usize) -> i32 => coll::min_reduce::<BFloat16>;
     // <T>_min_to_all
     plain [{ "shmem_short_min_to_all" "pshmem_short_min_to_all" }] (dest: *mut i16, source: *const i16, nreduce: i32, pe_start: i32, logpe_stride: i32, pe_size: i32, pwrk: *mut i16, psync: *mut c_long) -> () => active_set::min_to_all::<i16>;
     plain [{ "shmem_int_min_to_all" "pshmem_int_min_to_all" }] (dest: *mut i32, source: *const i32, nreduce: i32, pe_start: i32, logpe_stride: i32, pe_size: i32, pwrk: *mut i32, psync: *mut c_long) -> () => active_set::min_to_all::<i32>;
@@ -334,6 +348,8 @@ export! {
     plain ["dushmem_longdouble_sum_reduce" { "shmem_longdouble_sum_reduce" "pshmem_longdouble_sum_reduce" }] (team: i32, dest: *mut LongDouble, source: *const LongDouble, nreduce: usize) -> i32 => coll::sum_reduce::<LongDouble>;
     plain ["dushmem_complexd_sum_reduce" { "shmem_complexd_sum_reduce" "pshmem_complexd_sum_reduce" }] (team: i32, dest: *mut ComplexD, source: *const ComplexD, nreduce: usize) -> i32 => coll::sum_reduce::<ComplexD>;
     plain ["dushmem_complexf_sum_reduce" { "shmem_complexf_sum_reduce" "pshmem_complexf_sum_reduce" }] (team: i32, dest: *mut ComplexF, source: *const ComplexF, nreduce: usize) -> i32 => coll::sum_reduce::<ComplexF>;
+    plain ["dushmem_half_sum_reduce" "nvshmem_half_sum_reduce"] (team: i32, dest: *mut Half, source: *const Half, nreduce: usize) -> i32 => coll::sum_reduce::<Half>;
+    plain ["dushmem_bfloat16_sum_reduce" "nvshmem_bfloat16_sum_reduce"] (team: i32, dest: *mut BFloat16, source: *const BFloat16, nreduce: usize) -> i32 => coll::sum_reduce::<BFloat16>;
     // <T>_sum_to_all
     plain [{ "shmem_short_sum_to_all" "pshmem_short_sum_to_all" }] (dest: *mut i16, source: *const i16, nreduce: i32, pe_start: i32, logpe_stride: i32, pe_size: i32, pwrk: *mut i16, psync: *mut c_long) -> () => active_set::sum_to_all::<i16>;
     plain [{ "shmem_int_sum_to_all" "pshmem_int_sum_to_all" }] (dest: *mut i32, source: *const i32, nreduce: i32, pe_start: i32, logpe_stride: i32, pe_size: i32, pwrk: *mut i32, psync: *mut c_long) -> () => active_set::sum_to_all::<i32>;
@@ -371,6 +387,8 @@ export! {
     plain ["dushmem_longdouble_prod_reduce" { "shmem_longdouble_prod_reduce" "pshmem_longdouble_prod_reduce" }] (team: i32, dest: *mut LongDouble, source: *const LongDouble, nreduce: usize) -> i32 => coll::prod_reduce::<LongDouble>;
     plain ["dushmem_complexd_prod_reduce" { "shmem_complexd_prod_reduce" "pshmem_complexd_prod_reduce" }] (team: i32, dest: *mut ComplexD, source: *const ComplexD, nreduce: usize) -> i32 => coll::prod_reduce::<ComplexD>;
     plain ["dushmem_complexf_prod_reduce" { "shmem_complexf_prod_reduce" "pshmem_complexf_prod_reduce" }] (team: i32, dest: *mut ComplexF, source: *const ComplexF, nreduce: usize) -> i32 => coll::prod_reduce::<ComplexF>;
+    plain ["dushmem_half_prod_reduce" "nvshmem_half_prod_reduce"] (team: i32, dest: *mut Half, source: *const Half, nreduce: usize) -> i32 => coll::prod_reduce::<Half>;
+    plain ["dushmem_bfloat16_prod_reduce" "nvshmem_bfloat16_prod_reduce"] (team: i32, dest: *mut BFloat16, source: *const BFloat16, nreduce: usize) -> i32 => coll::prod_reduce::<BFloat16>;
     // <T>_prod_to_all
     plain [{ "shmem_short_prod_to_all" "pshmem_short_prod_to_all" }] (dest: *mut i16, source: *const i16, nreduce: i32, pe_start: i32, logpe_stride: i32, pe_size: i32, pwrk: *mut i16, psync: *mut c_long) -> () => active_set::prod_to_all::<i16>;
     plain [{ "shmem_int_prod_to_all" "pshmem_int_prod_to_all" }] (dest: *mut i32, source: *const i32, nreduce: i32, pe_start: i32, logpe_stride: i32, pe_size: i32, pwrk: *mut i32, psync: *mut c_long) -> () => active_set::prod_to_all::<i32>;
@@ -408,6 +426,8 @@ export! {
     plain ["dushmem_longdouble_sum_inscan" { "shmem_longdouble_sum_inscan" "pshmem_longdouble_sum_inscan" }] (team: i32, dest: *mut LongDouble, source: *const LongDouble, nelems: usize) -> i32 => coll::sum_inscan::<LongDouble>;
     plain ["dushmem_complexd_sum_inscan" { "shmem_complexd_sum_inscan" "pshmem_complexd_sum_inscan" }] (team: i32, dest: *mut ComplexD, source: *const ComplexD, nelems: usize) -> i32 => coll::sum_inscan::<ComplexD>;
     plain ["dushmem_complexf_sum_inscan" { "shmem_complexf_sum_inscan" "pshmem_complexf_sum_inscan" }] (team: i32, dest: *mut ComplexF, source: *const ComplexF, nelems: usize) -> i32 => coll::sum_inscan::<ComplexF>;
+    plain ["dushmem_half_sum_inscan"] (team: i32, dest: *mut Half, source: *const Half, nelems: usize) -> i32 => coll::sum_inscan::<Half>;
+    plain ["dushmem_bfloat16_sum_inscan"] (team: i32, dest: *mut BFloat16, source: *const BFloat16, nelems: usize) -> i32 => coll::sum_inscan::<BFloat16>;
     // <T>_sum_exscan
     plain ["dushmem_float_sum_exscan" { "shmem_float_sum_exscan" "pshmem_float_sum_exscan" }] (team: i32, dest: *mut f32, source: *const f32, nelems: usize) -> i32 => coll::sum_exscan::<f32>;
     plain ["dushmem_double_sum_exscan" { "shmem_double_sum_exscan" "pshmem_double_sum_exscan" }] (team: i32, dest: *mut f64, source: *const f64, nelems: usize) -> i32 => coll::sum_exscan::<f64>;
@@ -435,6 +455,8 @@ export! {
     plain ["dushmem_longdouble_sum_exscan" { "shmem_longdouble_sum_exscan" "pshmem_longdouble_sum_exscan" }] (team: i32, dest: *mut LongDouble, source: *const LongDouble, nelems: usize) -> i32 => coll::sum_exscan::<LongDouble>;
     plain ["dushmem_complexd_sum_exscan" { "shmem_complexd_sum_exscan" "pshmem_complexd_sum_exscan" }] (team: i32, dest: *mut ComplexD, source: *const ComplexD, nelems: usize) -> i32 => coll::sum_exscan::<ComplexD>;
     plain ["dushmem_complexf_sum_exscan" { "shmem_complexf_sum_exscan" "pshmem_complexf_sum_exscan" }] (team: i32, dest: *mut ComplexF, source: *const ComplexF, nelems: usize) -> i32 => coll::sum_exscan::<ComplexF>;
+    plain ["dushmem_half_sum_exscan"] (team: i32, dest: *mut Half, source: *const Half, nelems: usize) -> i32 => coll::sum_exscan::<Half>;
+    plain ["dushmem_bfloat16_sum_exscan"] (team: i32, dest: *mut BFloat16, source: *const BFloat16, nelems: usize) -> i32 => coll::sum_exscan::<BFloat16>;
     // barrier
     plain ["dushmem_barrier" "nvshmem_barrier"] (team: i32) -> i32 => coll::barrier;
     // <T>_and_reducescatter
@@ -519,6 +541,8 @@ export! {
     plain ["dushmem_size_max_reducescatter" "nvshmem_size_max_reducescatter"] (team: i32, dest: *mut u64, source: *const u64, nreduce: usize) -> i32 => coll::max_reducescatter::<u64>;
     plain ["dushmem_ptrdiff_max_reducescatter"] (team: i32, dest: *mut i64, source: *const i64, nreduce: usize) -> i32 => coll::max_reducescatter::<i64>;
     plain ["dushmem_longdouble_max_reducescatter"] (team: i32, dest: *mut LongDouble, source: *const LongDouble, nreduce: usize) -> i32 => coll::max_reducescatter::<LongDouble>;
+    plain ["dushmem_half_max_reducescatter" "nvshmem_half_max_reducescatter"] (team: i32, dest: *mut Half, source: *const Half, nreduce: usize) -> i32 => coll::max_reducescatter::<Half>;
+    plain ["dushmem_bfloat16_max_reducescatter" "nvshmem_bfloat16_max_reducescatter"] (team: i32, dest: *mut BFloat16, source: *const BFloat16, nreduce: usize) -> i32 => coll::max_reducescatter::<BFloat16>;
     // <T>_min_reducescatter
     plain ["dushmem_float_min_reducescatter" "nvshmem_float_min_reducescatter"] (team: i32, dest: *mut f32, source: *const f32, nreduce: usize) -> i32 => coll::min_reducescatter::<f32>;
     plain ["dushmem_double_min_reducescatter" "nvshmem_double_min_reducescatter"] (team: i32, dest: *mut f64, source: *const f64, nreduce: usize) -> i32 => coll::min_reducescatter::<f64>;
@@ -544,6 +568,8 @@ export! {
     plain ["dushmem_size_min_reducescatter" "nvshmem_size_min_reducescatter"] (team: i32, dest: *mut u64, source: *const u64, nreduce: usize) -> i32 => coll::min_reducescatter::<u64>;
     plain ["dushmem_ptrdiff_min_reducescatter"] (team: i32, dest: *mut i64, source: *const i64, nreduce: usize) -> i32 => coll::min_reducescatter::<i64>;
     plain ["dushmem_longdouble_min_reducescatter"] (team: i32, dest: *mut LongDouble, source: *const LongDouble, nreduce: usize) -> i32 => coll::min_reducescatter::<LongDouble>;
+    plain ["dushmem_half_min_reducescatter" "nvshmem_half_min_reducescatter"] (team: i32, dest: *mut Half, source: *const Half, nreduce: usize) -> i32 => coll::min_reducescatter::<Half>;
+    plain ["dushmem_bfloat16_min_reducescatter" "nvshmem_bfloat16_min_reducescatter"] (team: i32, dest: *mut BFloat16, source: *const BFloat16, nreduce: usize) -> i32 => coll::min_reducescatter::<BFloat16>;
     // <T>_sum_reducescatter
     plain ["dushmem_float_sum_reducescatter" "nvshmem_float_sum_reducescatter"] (team: i32, dest: *mut f32, source: *const f32, nreduce: usize) -> i32 => coll::sum_reducescatter::<f32>;
     plain ["dushmem_double_sum_reducescatter" "nvshmem_double_sum_reducescatter"] (team: i32, dest: *mut f64, source: *const f64, nreduce: usize) -> i32 => coll::sum_reducescatter::<f64>;
@@ -571,6 +597,8 @@ export! {
     plain ["dushmem_longdouble_sum_reducescatter"] (team: i32, dest: *mut LongDouble, source: *const LongDouble, nreduce: usize) -> i32 => coll::sum_reducescatter::<LongDouble>;
     plain ["dushmem_complexd_sum_reducescatter"] (team: i32, dest: *mut ComplexD, source: *const ComplexD, nreduce: usize) -> i32 => coll::sum_reducescatter::<ComplexD>;
     plain ["dushmem_complexf_sum_reducescatter"] (team: i32, dest: *mut ComplexF, source: *const ComplexF, nreduce: usize) -> i32 => coll::sum_reducescatter::<ComplexF>;
+    plain ["dushmem_half_sum_reducescatter" "nvshmem_half_sum_reducescatter"] (team: i32, dest: *mut Half, source: *const Half, nreduce: usize) -> i32 => coll::sum_reducescatter::<Half>;
+    plain ["dushmem_bfloat16_sum_reducescatter" "nvshmem_bfloat16_sum_reducescatter"] (team: i32, dest: *mut BFloat16, source: *const BFloat16, nreduce: usize) -> i32 => coll::sum_reducescatter::<BFloat16>;
     // <T>_prod_reducescatter
     plain ["dushmem_float_prod_reducescatter" "nvshmem_float_prod_reducescatter"] (team: i32, dest: *mut f32, source: *const f32, nreduce: usize) -> i32 => coll::prod_reducescatter::<f32>;
     plain ["dushmem_double_prod_reducescatter" "nvshmem_double_prod_reducescatter"] (team: i32, dest: *mut f64, source: *const f64, nreduce: usize) -> i32 => coll::prod_reducescatter::<f64>;
@@ -598,4 +626,6 @@ export! {
     plain ["dushmem_longdouble_prod_reducescatter"] (team: i32, dest: *mut LongDouble, source: *const LongDouble, nreduce: usize) -> i32 => coll::prod_reducescatter::<LongDouble>;
     plain ["dushmem_complexd_prod_reducescatter"] (team: i32, dest: *mut ComplexD, source: *const ComplexD, nreduce: usize) -> i32 => coll::prod_reducescatter::<ComplexD>;
     plain ["dushmem_complexf_prod_reducescatter"] (team: i32, dest: *mut ComplexF, source: *const ComplexF, nreduce: usize) -> i32 => coll::prod_reducescatter::<ComplexF>;
+    plain ["dushmem_half_prod_reducescatter" "nvshmem_half_prod_reducescatter"] (team: i32, dest: *mut Half, source: *const Half, nreduce: usize) -> i32 => coll::prod_reducescatter::<Half>;
+    plain ["dushmem_bfloat16_prod_reducescatter" "nvshmem_bfloat16_prod_reducescatter"] (team: i32, dest: *mut BFloat16, source: *const BFloat16, nreduce: usize) -> i32 => coll::prod_reducescatter::<BFloat16>;
 }

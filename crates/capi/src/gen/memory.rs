@@ -16,6 +16,14 @@ export! {
     plain ["dushmem_malloc_with_hints" { "shmem_malloc_with_hints" "pshmem_malloc_with_hints" }] (size: usize, hints: c_long) -> *mut u8 => memory::malloc_with_hints;
     // calloc
     plain ["dushmem_calloc" "nvshmem_calloc" { "shmem_calloc" "pshmem_calloc" }] (count: usize, size: usize) -> *mut u8 => memory::calloc;
+    // shmalloc
+    plain [{ "shmalloc" "pshmalloc" }] (size: usize) -> *mut u8 => memory::malloc;
+    // shfree
+    plain [{ "shfree" "pshfree" }] (ptr: *mut u8) -> () => memory::free;
+    // shrealloc
+    plain [{ "shrealloc" "pshrealloc" }] (ptr: *mut u8, size: usize) -> *mut u8 => memory::realloc;
+    // shmemalign
+    plain [{ "shmemalign" "pshmemalign" }] (alignment: usize, size: usize) -> *mut u8 => memory::align;
     // mc_ptr
     plain ["dushmemx_mc_ptr" "nvshmemx_mc_ptr"] (team: i32, ptr: *const u8) -> *mut u8 => buffers::multicast;
     // buffer_register

@@ -29,6 +29,8 @@ export! {
     default ["dushmem_size_put" "nvshmem_size_put" { "shmem_size_put" "pshmem_size_put" }] (dest: *mut u64, source: *const u64, nelems: usize, pe: i32) -> () => rma::put::<u64>;
     default ["dushmem_ptrdiff_put" "nvshmem_ptrdiff_put" { "shmem_ptrdiff_put" "pshmem_ptrdiff_put" }] (dest: *mut i64, source: *const i64, nelems: usize, pe: i32) -> () => rma::put::<i64>;
     default ["dushmem_longdouble_put" { "shmem_longdouble_put" "pshmem_longdouble_put" }] (dest: *mut LongDouble, source: *const LongDouble, nelems: usize, pe: i32) -> () => rma::put::<LongDouble>;
+    default ["dushmem_half_put" "nvshmem_half_put"] (dest: *mut Half, source: *const Half, nelems: usize, pe: i32) -> () => rma::put::<Half>;
+    default ["dushmem_bfloat16_put" "nvshmem_bfloat16_put"] (dest: *mut BFloat16, source: *const BFloat16, nelems: usize, pe: i32) -> () => rma::put::<BFloat16>;
     ctx ["dushmem_ctx_float_put" { "shmem_ctx_float_put" "pshmem_ctx_float_put" }] (dest: *mut f32, source: *const f32, nelems: usize, pe: i32) -> () => rma::put::<f32>;
     ctx ["dushmem_ctx_double_put" { "shmem_ctx_double_put" "pshmem_ctx_double_put" }] (dest: *mut f64, source: *const f64, nelems: usize, pe: i32) -> () => rma::put::<f64>;
     ctx ["dushmem_ctx_char_put" { "shmem_ctx_char_put" "pshmem_ctx_char_put" }] (dest: *mut i8, source: *const i8, nelems: usize, pe: i32) -> () => rma::put::<i8>;
@@ -53,6 +55,8 @@ export! {
     ctx ["dushmem_ctx_size_put" { "shmem_ctx_size_put" "pshmem_ctx_size_put" }] (dest: *mut u64, source: *const u64, nelems: usize, pe: i32) -> () => rma::put::<u64>;
     ctx ["dushmem_ctx_ptrdiff_put" { "shmem_ctx_ptrdiff_put" "pshmem_ctx_ptrdiff_put" }] (dest: *mut i64, source: *const i64, nelems: usize, pe: i32) -> () => rma::put::<i64>;
     ctx ["dushmem_ctx_longdouble_put" { "shmem_ctx_longdouble_put" "pshmem_ctx_longdouble_put" }] (dest: *mut LongDouble, source: *const LongDouble, nelems: usize, pe: i32) -> () => rma::put::<LongDouble>;
+    ctx ["dushmem_ctx_half_put"] (dest: *mut Half, source: *const Half, nelems: usize, pe: i32) -> () => rma::put::<Half>;
+    ctx ["dushmem_ctx_bfloat16_put"] (dest: *mut BFloat16, source: *const BFloat16, nelems: usize, pe: i32) -> () => rma::put::<BFloat16>;
     // put<N>
     default ["dushmem_put8" "nvshmem_put8" { "shmem_put8" "pshmem_put8" }] (dest: *mut u8, source: *const u8, nelems: usize, pe: i32) -> () => rma::put::<u8>;
     default ["dushmem_put16" "nvshmem_put16" { "shmem_put16" "pshmem_put16" }] (dest: *mut u16, source: *const u16, nelems: usize, pe: i32) -> () => rma::put::<u16>;
@@ -91,6 +95,8 @@ export! {
     default ["dushmem_uint64_p" "nvshmem_uint64_p" { "shmem_uint64_p" "pshmem_uint64_p" }] (dest: *mut u64, value: u64, pe: i32) -> () => rma::p::<u64>;
     default ["dushmem_size_p" "nvshmem_size_p" { "shmem_size_p" "pshmem_size_p" }] (dest: *mut u64, value: u64, pe: i32) -> () => rma::p::<u64>;
     default ["dushmem_ptrdiff_p" "nvshmem_ptrdiff_p" { "shmem_ptrdiff_p" "pshmem_ptrdiff_p" }] (dest: *mut i64, value: i64, pe: i32) -> () => rma::p::<i64>;
+    default ["dushmem_half_p" "nvshmem_half_p"] (dest: *mut Half, value: Half, pe: i32) -> () => rma::p::<Half>;
+    default ["dushmem_bfloat16_p" "nvshmem_bfloat16_p"] (dest: *mut BFloat16, value: BFloat16, pe: i32) -> () => rma::p::<BFloat16>;
     ctx ["dushmem_ctx_float_p" { "shmem_ctx_float_p" "pshmem_ctx_float_p" }] (dest: *mut f32, value: f32, pe: i32) -> () => rma::p::<f32>;
     ctx ["dushmem_ctx_double_p" { "shmem_ctx_double_p" "pshmem_ctx_double_p" }] (dest: *mut f64, value: f64, pe: i32) -> () => rma::p::<f64>;
     ctx ["dushmem_ctx_char_p" { "shmem_ctx_char_p" "pshmem_ctx_char_p" }] (dest: *mut i8, value: i8, pe: i32) -> () => rma::p::<i8>;
@@ -114,6 +120,8 @@ export! {
     ctx ["dushmem_ctx_uint64_p" { "shmem_ctx_uint64_p" "pshmem_ctx_uint64_p" }] (dest: *mut u64, value: u64, pe: i32) -> () => rma::p::<u64>;
     ctx ["dushmem_ctx_size_p" { "shmem_ctx_size_p" "pshmem_ctx_size_p" }] (dest: *mut u64, value: u64, pe: i32) -> () => rma::p::<u64>;
     ctx ["dushmem_ctx_ptrdiff_p" { "shmem_ctx_ptrdiff_p" "pshmem_ctx_ptrdiff_p" }] (dest: *mut i64, value: i64, pe: i32) -> () => rma::p::<i64>;
+    ctx ["dushmem_ctx_half_p"] (dest: *mut Half, value: Half, pe: i32) -> () => rma::p::<Half>;
+    ctx ["dushmem_ctx_bfloat16_p"] (dest: *mut BFloat16, value: BFloat16, pe: i32) -> () => rma::p::<BFloat16>;
     // <T>_iput
     default ["dushmem_float_iput" "nvshmem_float_iput" { "shmem_float_iput" "pshmem_float_iput" }] (dest: *mut f32, source: *const f32, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iput::<f32>;
     default ["dushmem_double_iput" "nvshmem_double_iput" { "shmem_double_iput" "pshmem_double_iput" }] (dest: *mut f64, source: *const f64, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iput::<f64>;
@@ -139,6 +147,8 @@ export! {
     default ["dushmem_size_iput" "nvshmem_size_iput" { "shmem_size_iput" "pshmem_size_iput" }] (dest: *mut u64, source: *const u64, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iput::<u64>;
     default ["dushmem_ptrdiff_iput" "nvshmem_ptrdiff_iput" { "shmem_ptrdiff_iput" "pshmem_ptrdiff_iput" }] (dest: *mut i64, source: *const i64, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iput::<i64>;
     default ["dushmem_longdouble_iput" { "shmem_longdouble_iput" "pshmem_longdouble_iput" }] (dest: *mut LongDouble, source: *const LongDouble, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iput::<LongDouble>;
+    default ["dushmem_half_iput" "nvshmem_half_iput"] (dest: *mut Half, source: *const Half, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iput::<Half>;
+    default ["dushmem_bfloat16_iput" "nvshmem_bfloat16_iput"] (dest: *mut BFloat16, source: *const BFloat16, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iput::<BFloat16>;
     ctx ["dushmem_ctx_float_iput" { "shmem_ctx_float_iput" "pshmem_ctx_float_iput" }] (dest: *mut f32, source: *const f32, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iput::<f32>;
     ctx ["dushmem_ctx_double_iput" { "shmem_ctx_double_iput" "pshmem_ctx_double_iput" }] (dest: *mut f64, source: *const f64, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iput::<f64>;
     ctx ["dushmem_ctx_char_iput" { "shmem_ctx_char_iput" "pshmem_ctx_char_iput" }] (dest: *mut i8, source: *const i8, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iput::<i8>;
@@ -163,6 +173,8 @@ export! {
     ctx ["dushmem_ctx_size_iput" { "shmem_ctx_size_iput" "pshmem_ctx_size_iput" }] (dest: *mut u64, source: *const u64, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iput::<u64>;
     ctx ["dushmem_ctx_ptrdiff_iput" { "shmem_ctx_ptrdiff_iput" "pshmem_ctx_ptrdiff_iput" }] (dest: *mut i64, source: *const i64, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iput::<i64>;
     ctx ["dushmem_ctx_longdouble_iput" { "shmem_ctx_longdouble_iput" "pshmem_ctx_longdouble_iput" }] (dest: *mut LongDouble, source: *const LongDouble, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iput::<LongDouble>;
+    ctx ["dushmem_ctx_half_iput"] (dest: *mut Half, source: *const Half, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iput::<Half>;
+    ctx ["dushmem_ctx_bfloat16_iput"] (dest: *mut BFloat16, source: *const BFloat16, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iput::<BFloat16>;
     // iput<N>
     default ["dushmem_iput8" "nvshmem_iput8" { "shmem_iput8" "pshmem_iput8" }] (dest: *mut u8, source: *const u8, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iput::<u8>;
     default ["dushmem_iput16" "nvshmem_iput16" { "shmem_iput16" "pshmem_iput16" }] (dest: *mut u16, source: *const u16, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iput::<u16>;
@@ -199,6 +211,8 @@ export! {
     default ["dushmem_size_ibput" { "shmem_size_ibput" "pshmem_size_ibput" }] (dest: *mut u64, source: *const u64, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<u64>;
     default ["dushmem_ptrdiff_ibput" { "shmem_ptrdiff_ibput" "pshmem_ptrdiff_ibput" }] (dest: *mut i64, source: *const i64, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<i64>;
     default ["dushmem_longdouble_ibput" { "shmem_longdouble_ibput" "pshmem_longdouble_ibput" }] (dest: *mut LongDouble, source: *const LongDouble, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<LongDouble>;
+    default ["dushmem_half_ibput"] (dest: *mut Half, source: *const Half, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<Half>;
+    default ["dushmem_bfloat16_ibput"] (dest: *mut BFloat16, source: *const BFloat16, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<BFloat16>;
     ctx ["dushmem_ctx_float_ibput" { "shmem_ctx_float_ibput" "pshmem_ctx_float_ibput" }] (dest: *mut f32, source: *const f32, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<f32>;
     ctx ["dushmem_ctx_double_ibput" { "shmem_ctx_double_ibput" "pshmem_ctx_double_ibput" }] (dest: *mut f64, source: *const f64, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<f64>;
     ctx ["dushmem_ctx_char_ibput" { "shmem_ctx_char_ibput" "pshmem_ctx_char_ibput" }] (dest: *mut i8, source: *const i8, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<i8>;
@@ -223,6 +237,8 @@ export! {
     ctx ["dushmem_ctx_size_ibput" { "shmem_ctx_size_ibput" "pshmem_ctx_size_ibput" }] (dest: *mut u64, source: *const u64, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<u64>;
     ctx ["dushmem_ctx_ptrdiff_ibput" { "shmem_ctx_ptrdiff_ibput" "pshmem_ctx_ptrdiff_ibput" }] (dest: *mut i64, source: *const i64, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<i64>;
     ctx ["dushmem_ctx_longdouble_ibput" { "shmem_ctx_longdouble_ibput" "pshmem_ctx_longdouble_ibput" }] (dest: *mut LongDouble, source: *const LongDouble, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<LongDouble>;
+    ctx ["dushmem_ctx_half_ibput"] (dest: *mut Half, source: *const Half, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<Half>;
+    ctx ["dushmem_ctx_bfloat16_ibput"] (dest: *mut BFloat16, source: *const BFloat16, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<BFloat16>;
     // ibput<N>
     default ["dushmem_ibput8" { "shmem_ibput8" "pshmem_ibput8" }] (dest: *mut u8, source: *const u8, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<u8>;
     default ["dushmem_ibput16" { "shmem_ibput16" "pshmem_ibput16" }] (dest: *mut u16, source: *const u16, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibput::<u16>;
@@ -259,6 +275,8 @@ export! {
     default ["dushmem_size_get" "nvshmem_size_get" { "shmem_size_get" "pshmem_size_get" }] (dest: *mut u64, source: *const u64, nelems: usize, pe: i32) -> () => rma::get::<u64>;
     default ["dushmem_ptrdiff_get" "nvshmem_ptrdiff_get" { "shmem_ptrdiff_get" "pshmem_ptrdiff_get" }] (dest: *mut i64, source: *const i64, nelems: usize, pe: i32) -> () => rma::get::<i64>;
     default ["dushmem_longdouble_get" { "shmem_longdouble_get" "pshmem_longdouble_get" }] (dest: *mut LongDouble, source: *const LongDouble, nelems: usize, pe: i32) -> () => rma::get::<LongDouble>;
+    default ["dushmem_half_get" "nvshmem_half_get"] (dest: *mut Half, source: *const Half, nelems: usize, pe: i32) -> () => rma::get::<Half>;
+    default ["dushmem_bfloat16_get" "nvshmem_bfloat16_get"] (dest: *mut BFloat16, source: *const BFloat16, nelems: usize, pe: i32) -> () => rma::get::<BFloat16>;
     ctx ["dushmem_ctx_float_get" { "shmem_ctx_float_get" "pshmem_ctx_float_get" }] (dest: *mut f32, source: *const f32, nelems: usize, pe: i32) -> () => rma::get::<f32>;
     ctx ["dushmem_ctx_double_get" { "shmem_ctx_double_get" "pshmem_ctx_double_get" }] (dest: *mut f64, source: *const f64, nelems: usize, pe: i32) -> () => rma::get::<f64>;
     ctx ["dushmem_ctx_char_get" { "shmem_ctx_char_get" "pshmem_ctx_char_get" }] (dest: *mut i8, source: *const i8, nelems: usize, pe: i32) -> () => rma::get::<i8>;
@@ -283,6 +301,8 @@ export! {
     ctx ["dushmem_ctx_size_get" { "shmem_ctx_size_get" "pshmem_ctx_size_get" }] (dest: *mut u64, source: *const u64, nelems: usize, pe: i32) -> () => rma::get::<u64>;
     ctx ["dushmem_ctx_ptrdiff_get" { "shmem_ctx_ptrdiff_get" "pshmem_ctx_ptrdiff_get" }] (dest: *mut i64, source: *const i64, nelems: usize, pe: i32) -> () => rma::get::<i64>;
     ctx ["dushmem_ctx_longdouble_get" { "shmem_ctx_longdouble_get" "pshmem_ctx_longdouble_get" }] (dest: *mut LongDouble, source: *const LongDouble, nelems: usize, pe: i32) -> () => rma::get::<LongDouble>;
+    ctx ["dushmem_ctx_half_get"] (dest: *mut Half, source: *const Half, nelems: usize, pe: i32) -> () => rma::get::<Half>;
+    ctx ["dushmem_ctx_bfloat16_get"] (dest: *mut BFloat16, source: *const BFloat16, nelems: usize, pe: i32) -> () => rma::get::<BFloat16>;
     // get<N>
     default ["dushmem_get8" "nvshmem_get8" { "shmem_get8" "pshmem_get8" }] (dest: *mut u8, source: *const u8, nelems: usize, pe: i32) -> () => rma::get::<u8>;
     default ["dushmem_get16" "nvshmem_get16" { "shmem_get16" "pshmem_get16" }] (dest: *mut u16, source: *const u16, nelems: usize, pe: i32) -> () => rma::get::<u16>;
@@ -321,6 +341,8 @@ export! {
     default ["dushmem_uint64_g" "nvshmem_uint64_g" { "shmem_uint64_g" "pshmem_uint64_g" }] (source: *const u64, pe: i32) -> u64 => rma::g::<u64>;
     default ["dushmem_size_g" "nvshmem_size_g" { "shmem_size_g" "pshmem_size_g" }] (source: *const u64, pe: i32) -> u64 => rma::g::<u64>;
     default ["dushmem_ptrdiff_g" "nvshmem_ptrdiff_g" { "shmem_ptrdiff_g" "pshmem_ptrdiff_g" }] (source: *const i64, pe: i32) -> i64 => rma::g::<i64>;
+    default ["dushmem_half_g" "nvshmem_half_g"] (source: *const Half, pe: i32) -> Half => rma::g::<Half>;
+    default ["dushmem_bfloat16_g" "nvshmem_bfloat16_g"] (source: *const BFloat16, pe: i32) -> BFloat16 => rma::g::<BFloat16>;
     ctx ["dushmem_ctx_float_g" { "shmem_ctx_float_g" "pshmem_ctx_float_g" }] (source: *const f32, pe: i32) -> f32 => rma::g::<f32>;
     ctx ["dushmem_ctx_double_g" { "shmem_ctx_double_g" "pshmem_ctx_double_g" }] (source: *const f64, pe: i32) -> f64 => rma::g::<f64>;
     ctx ["dushmem_ctx_char_g" { "shmem_ctx_char_g" "pshmem_ctx_char_g" }] (source: *const i8, pe: i32) -> i8 => rma::g::<i8>;
@@ -344,6 +366,8 @@ export! {
     ctx ["dushmem_ctx_uint64_g" { "shmem_ctx_uint64_g" "pshmem_ctx_uint64_g" }] (source: *const u64, pe: i32) -> u64 => rma::g::<u64>;
     ctx ["dushmem_ctx_size_g" { "shmem_ctx_size_g" "pshmem_ctx_size_g" }] (source: *const u64, pe: i32) -> u64 => rma::g::<u64>;
     ctx ["dushmem_ctx_ptrdiff_g" { "shmem_ctx_ptrdiff_g" "pshmem_ctx_ptrdiff_g" }] (source: *const i64, pe: i32) -> i64 => rma::g::<i64>;
+    ctx ["dushmem_ctx_half_g"] (source: *const Half, pe: i32) -> Half => rma::g::<Half>;
+    ctx ["dushmem_ctx_bfloat16_g"] (source: *const BFloat16, pe: i32) -> BFloat16 => rma::g::<BFloat16>;
     // <T>_iget
     default ["dushmem_float_iget" "nvshmem_float_iget" { "shmem_float_iget" "pshmem_float_iget" }] (dest: *mut f32, source: *const f32, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iget::<f32>;
     default ["dushmem_double_iget" "nvshmem_double_iget" { "shmem_double_iget" "pshmem_double_iget" }] (dest: *mut f64, source: *const f64, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iget::<f64>;
@@ -369,6 +393,8 @@ export! {
     default ["dushmem_size_iget" "nvshmem_size_iget" { "shmem_size_iget" "pshmem_size_iget" }] (dest: *mut u64, source: *const u64, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iget::<u64>;
     default ["dushmem_ptrdiff_iget" "nvshmem_ptrdiff_iget" { "shmem_ptrdiff_iget" "pshmem_ptrdiff_iget" }] (dest: *mut i64, source: *const i64, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iget::<i64>;
     default ["dushmem_longdouble_iget" { "shmem_longdouble_iget" "pshmem_longdouble_iget" }] (dest: *mut LongDouble, source: *const LongDouble, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iget::<LongDouble>;
+    default ["dushmem_half_iget" "nvshmem_half_iget"] (dest: *mut Half, source: *const Half, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iget::<Half>;
+    default ["dushmem_bfloat16_iget" "nvshmem_bfloat16_iget"] (dest: *mut BFloat16, source: *const BFloat16, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iget::<BFloat16>;
     ctx ["dushmem_ctx_float_iget" { "shmem_ctx_float_iget" "pshmem_ctx_float_iget" }] (dest: *mut f32, source: *const f32, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iget::<f32>;
     ctx ["dushmem_ctx_double_iget" { "shmem_ctx_double_iget" "pshmem_ctx_double_iget" }] (dest: *mut f64, source: *const f64, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iget::<f64>;
     ctx ["dushmem_ctx_char_iget" { "shmem_ctx_char_iget" "pshmem_ctx_char_iget" }] (dest: *mut i8, source: *const i8, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iget::<i8>;
@@ -393,6 +419,8 @@ export! {
     ctx ["dushmem_ctx_size_iget" { "shmem_ctx_size_iget" "pshmem_ctx_size_iget" }] (dest: *mut u64, source: *const u64, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iget::<u64>;
     ctx ["dushmem_ctx_ptrdiff_iget" { "shmem_ctx_ptrdiff_iget" "pshmem_ctx_ptrdiff_iget" }] (dest: *mut i64, source: *const i64, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iget::<i64>;
     ctx ["dushmem_ctx_longdouble_iget" { "shmem_ctx_longdouble_iget" "pshmem_ctx_longdouble_iget" }] (dest: *mut LongDouble, source: *const LongDouble, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iget::<LongDouble>;
+    ctx ["dushmem_ctx_half_iget"] (dest: *mut Half, source: *const Half, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iget::<Half>;
+    ctx ["dushmem_ctx_bfloat16_iget"] (dest: *mut BFloat16, source: *const BFloat16, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iget::<BFloat16>;
     // iget<N>
     default ["dushmem_iget8" "nvshmem_iget8" { "shmem_iget8" "pshmem_iget8" }] (dest: *mut u8, source: *const u8, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iget::<u8>;
     default ["dushmem_iget16" "nvshmem_iget16" { "shmem_iget16" "pshmem_iget16" }] (dest: *mut u16, source: *const u16, dst: isize, sst: isize, nelems: usize, pe: i32) -> () => rma::iget::<u16>;
@@ -429,6 +457,8 @@ export! {
     default ["dushmem_size_ibget" { "shmem_size_ibget" "pshmem_size_ibget" }] (dest: *mut u64, source: *const u64, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<u64>;
     default ["dushmem_ptrdiff_ibget" { "shmem_ptrdiff_ibget" "pshmem_ptrdiff_ibget" }] (dest: *mut i64, source: *const i64, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<i64>;
     default ["dushmem_longdouble_ibget" { "shmem_longdouble_ibget" "pshmem_longdouble_ibget" }] (dest: *mut LongDouble, source: *const LongDouble, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<LongDouble>;
+    default ["dushmem_half_ibget"] (dest: *mut Half, source: *const Half, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<Half>;
+    default ["dushmem_bfloat16_ibget"] (dest: *mut BFloat16, source: *const BFloat16, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<BFloat16>;
     ctx ["dushmem_ctx_float_ibget" { "shmem_ctx_float_ibget" "pshmem_ctx_float_ibget" }] (dest: *mut f32, source: *const f32, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<f32>;
     ctx ["dushmem_ctx_double_ibget" { "shmem_ctx_double_ibget" "pshmem_ctx_double_ibget" }] (dest: *mut f64, source: *const f64, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<f64>;
     ctx ["dushmem_ctx_char_ibget" { "shmem_ctx_char_ibget" "pshmem_ctx_char_ibget" }] (dest: *mut i8, source: *const i8, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<i8>;
@@ -453,6 +483,8 @@ export! {
     ctx ["dushmem_ctx_size_ibget" { "shmem_ctx_size_ibget" "pshmem_ctx_size_ibget" }] (dest: *mut u64, source: *const u64, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<u64>;
     ctx ["dushmem_ctx_ptrdiff_ibget" { "shmem_ctx_ptrdiff_ibget" "pshmem_ctx_ptrdiff_ibget" }] (dest: *mut i64, source: *const i64, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<i64>;
     ctx ["dushmem_ctx_longdouble_ibget" { "shmem_ctx_longdouble_ibget" "pshmem_ctx_longdouble_ibget" }] (dest: *mut LongDouble, source: *const LongDouble, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<LongDouble>;
+    ctx ["dushmem_ctx_half_ibget"] (dest: *mut Half, source: *const Half, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<Half>;
+    ctx ["dushmem_ctx_bfloat16_ibget"] (dest: *mut BFloat16, source: *const BFloat16, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<BFloat16>;
     // ibget<N>
     default ["dushmem_ibget8" { "shmem_ibget8" "pshmem_ibget8" }] (dest: *mut u8, source: *const u8, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<u8>;
     default ["dushmem_ibget16" { "shmem_ibget16" "pshmem_ibget16" }] (dest: *mut u16, source: *const u16, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: i32) -> () => rma::ibget::<u16>;
@@ -489,6 +521,8 @@ export! {
     default ["dushmem_size_put_nbi" "nvshmem_size_put_nbi" { "shmem_size_put_nbi" "pshmem_size_put_nbi" }] (dest: *mut u64, source: *const u64, nelems: usize, pe: i32) -> () => rma::put_nbi::<u64>;
     default ["dushmem_ptrdiff_put_nbi" "nvshmem_ptrdiff_put_nbi" { "shmem_ptrdiff_put_nbi" "pshmem_ptrdiff_put_nbi" }] (dest: *mut i64, source: *const i64, nelems: usize, pe: i32) -> () => rma::put_nbi::<i64>;
     default ["dushmem_longdouble_put_nbi" { "shmem_longdouble_put_nbi" "pshmem_longdouble_put_nbi" }] (dest: *mut LongDouble, source: *const LongDouble, nelems: usize, pe: i32) -> () => rma::put_nbi::<LongDouble>;
+    default ["dushmem_half_put_nbi" "nvshmem_half_put_nbi"] (dest: *mut Half, source: *const Half, nelems: usize, pe: i32) -> () => rma::put_nbi::<Half>;
+    default ["dushmem_bfloat16_put_nbi" "nvshmem_bfloat16_put_nbi"] (dest: *mut BFloat16, source: *const BFloat16, nelems: usize, pe: i32) -> () => rma::put_nbi::<BFloat16>;
     ctx ["dushmem_ctx_float_put_nbi" { "shmem_ctx_float_put_nbi" "pshmem_ctx_float_put_nbi" }] (dest: *mut f32, source: *const f32, nelems: usize, pe: i32) -> () => rma::put_nbi::<f32>;
     ctx ["dushmem_ctx_double_put_nbi" { "shmem_ctx_double_put_nbi" "pshmem_ctx_double_put_nbi" }] (dest: *mut f64, source: *const f64, nelems: usize, pe: i32) -> () => rma::put_nbi::<f64>;
     ctx ["dushmem_ctx_char_put_nbi" { "shmem_ctx_char_put_nbi" "pshmem_ctx_char_put_nbi" }] (dest: *mut i8, source: *const i8, nelems: usize, pe: i32) -> () => rma::put_nbi::<i8>;
@@ -513,6 +547,8 @@ export! {
     ctx ["dushmem_ctx_size_put_nbi" { "shmem_ctx_size_put_nbi" "pshmem_ctx_size_put_nbi" }] (dest: *mut u64, source: *const u64, nelems: usize, pe: i32) -> () => rma::put_nbi::<u64>;
     ctx ["dushmem_ctx_ptrdiff_put_nbi" { "shmem_ctx_ptrdiff_put_nbi" "pshmem_ctx_ptrdiff_put_nbi" }] (dest: *mut i64, source: *const i64, nelems: usize, pe: i32) -> () => rma::put_nbi::<i64>;
     ctx ["dushmem_ctx_longdouble_put_nbi" { "shmem_ctx_longdouble_put_nbi" "pshmem_ctx_longdouble_put_nbi" }] (dest: *mut LongDouble, source: *const LongDouble, nelems: usize, pe: i32) -> () => rma::put_nbi::<LongDouble>;
+    ctx ["dushmem_ctx_half_put_nbi"] (dest: *mut Half, source: *const Half, nelems: usize, pe: i32) -> () => rma::put_nbi::<Half>;
+    ctx ["dushmem_ctx_bfloat16_put_nbi"] (dest: *mut BFloat16, source: *const BFloat16, nelems: usize, pe: i32) -> () => rma::put_nbi::<BFloat16>;
     // put<N>_nbi
     default ["dushmem_put8_nbi" "nvshmem_put8_nbi" { "shmem_put8_nbi" "pshmem_put8_nbi" }] (dest: *mut u8, source: *const u8, nelems: usize, pe: i32) -> () => rma::put_nbi::<u8>;
     default ["dushmem_put16_nbi" "nvshmem_put16_nbi" { "shmem_put16_nbi" "pshmem_put16_nbi" }] (dest: *mut u16, source: *const u16, nelems: usize, pe: i32) -> () => rma::put_nbi::<u16>;
@@ -552,6 +588,8 @@ export! {
     default ["dushmem_size_get_nbi" "nvshmem_size_get_nbi" { "shmem_size_get_nbi" "pshmem_size_get_nbi" }] (dest: *mut u64, source: *const u64, nelems: usize, pe: i32) -> () => rma::get_nbi::<u64>;
     default ["dushmem_ptrdiff_get_nbi" "nvshmem_ptrdiff_get_nbi" { "shmem_ptrdiff_get_nbi" "pshmem_ptrdiff_get_nbi" }] (dest: *mut i64, source: *const i64, nelems: usize, pe: i32) -> () => rma::get_nbi::<i64>;
     default ["dushmem_longdouble_get_nbi" { "shmem_longdouble_get_nbi" "pshmem_longdouble_get_nbi" }] (dest: *mut LongDouble, source: *const LongDouble, nelems: usize, pe: i32) -> () => rma::get_nbi::<LongDouble>;
+    default ["dushmem_half_get_nbi" "nvshmem_half_get_nbi"] (dest: *mut Half, source: *const Half, nelems: usize, pe: i32) -> () => rma::get_nbi::<Half>;
+    default ["dushmem_bfloat16_get_nbi" "nvshmem_bfloat16_get_nbi"] (dest: *mut BFloat16, source: *const BFloat16, nelems: usize, pe: i32) -> () => rma::get_nbi::<BFloat16>;
     ctx ["dushmem_ctx_float_get_nbi" { "shmem_ctx_float_get_nbi" "pshmem_ctx_float_get_nbi" }] (dest: *mut f32, source: *const f32, nelems: usize, pe: i32) -> () => rma::get_nbi::<f32>;
     ctx ["dushmem_ctx_double_get_nbi" { "shmem_ctx_double_get_nbi" "pshmem_ctx_double_get_nbi" }] (dest: *mut f64, source: *const f64, nelems: usize, pe: i32) -> () => rma::get_nbi::<f64>;
     ctx ["dushmem_ctx_char_get_nbi" { "shmem_ctx_char_get_nbi" "pshmem_ctx_char_get_nbi" }] (dest: *mut i8, source: *const i8, nelems: usize, pe: i32) -> () => rma::get_nbi::<i8>;
@@ -576,6 +614,8 @@ export! {
     ctx ["dushmem_ctx_size_get_nbi" { "shmem_ctx_size_get_nbi" "pshmem_ctx_size_get_nbi" }] (dest: *mut u64, source: *const u64, nelems: usize, pe: i32) -> () => rma::get_nbi::<u64>;
     ctx ["dushmem_ctx_ptrdiff_get_nbi" { "shmem_ctx_ptrdiff_get_nbi" "pshmem_ctx_ptrdiff_get_nbi" }] (dest: *mut i64, source: *const i64, nelems: usize, pe: i32) -> () => rma::get_nbi::<i64>;
     ctx ["dushmem_ctx_longdouble_get_nbi" { "shmem_ctx_longdouble_get_nbi" "pshmem_ctx_longdouble_get_nbi" }] (dest: *mut LongDouble, source: *const LongDouble, nelems: usize, pe: i32) -> () => rma::get_nbi::<LongDouble>;
+    ctx ["dushmem_ctx_half_get_nbi"] (dest: *mut Half, source: *const Half, nelems: usize, pe: i32) -> () => rma::get_nbi::<Half>;
+    ctx ["dushmem_ctx_bfloat16_get_nbi"] (dest: *mut BFloat16, source: *const BFloat16, nelems: usize, pe: i32) -> () => rma::get_nbi::<BFloat16>;
     // get<N>_nbi
     default ["dushmem_get8_nbi" "nvshmem_get8_nbi" { "shmem_get8_nbi" "pshmem_get8_nbi" }] (dest: *mut u8, source: *const u8, nelems: usize, pe: i32) -> () => rma::get_nbi::<u8>;
     default ["dushmem_get16_nbi" "nvshmem_get16_nbi" { "shmem_get16_nbi" "pshmem_get16_nbi" }] (dest: *mut u16, source: *const u16, nelems: usize, pe: i32) -> () => rma::get_nbi::<u16>;

@@ -28,6 +28,12 @@ export! {
     plain ["dushmem_info_get_version" "nvshmem_info_get_version" { "shmem_info_get_version" "pshmem_info_get_version" }] (major: *mut i32, minor: *mut i32) -> () => setup::info_get_version;
     // info_get_name
     plain ["dushmem_info_get_name" "nvshmem_info_get_name" { "shmem_info_get_name" "pshmem_info_get_name" }] (name: *mut c_char) -> () => setup::info_get_name;
+    // start_pes
+    plain [{ "start_pes" "pstart_pes" }] (npes: i32) -> () => old::start_pes;
+    // _my_pe
+    plain [{ "_my_pe" "p_my_pe" }] () -> i32 => setup::my_pe;
+    // _num_pes
+    plain [{ "_num_pes" "p_num_pes" }] () -> i32 => setup::n_pes;
     // init_status
     plain ["dushmemx_init_status" "nvshmemx_init_status"] () -> i32 => setup::init_status;
     // hostlib_init_attr

@@ -29,6 +29,8 @@ export! {
     default ["dushmem_size_put_signal" "nvshmem_size_put_signal" { "shmem_size_put_signal" "pshmem_size_put_signal" }] (dest: *mut u64, source: *const u64, nelems: usize, sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32) -> () => signal::put_signal::<u64>;
     default ["dushmem_ptrdiff_put_signal" "nvshmem_ptrdiff_put_signal" { "shmem_ptrdiff_put_signal" "pshmem_ptrdiff_put_signal" }] (dest: *mut i64, source: *const i64, nelems: usize, sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32) -> () => signal::put_signal::<i64>;
     default ["dushmem_longdouble_put_signal" { "shmem_longdouble_put_signal" "pshmem_longdouble_put_signal" }] (dest: *mut LongDouble, source: *const LongDouble, nelems: usize, sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32) -> () => signal::put_signal::<LongDouble>;
+    default ["dushmem_half_put_signal" "nvshmem_half_put_signal"] (dest: *mut Half, source: *const Half, nelems: usize, sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32) -> () => signal::put_signal::<Half>;
+    default ["dushmem_bfloat16_put_signal" "nvshmem_bfloat16_put_signal"] (dest: *mut BFloat16, source: *const BFloat16, nelems: usize, sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32) -> () => signal::put_signal::<BFloat16>;
     ctx ["dushmem_ctx_float_put_signal" { "shmem_ctx_float_put_signal" "pshmem_ctx_float_put_signal" }] (dest: *mut f32, source: *const f32, nelems: usize, sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32) -> () => signal::put_signal::<f32>;
     ctx ["dushmem_ctx_double_put_signal" { "shmem_ctx_double_put_signal" "pshmem_ctx_double_put_signal" }] (dest: *mut f64, source: *const f64, nelems: usize, sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32) -> () => signal::put_signal::<f64>;
     ctx ["dushmem_ctx_char_put_signal" { "shmem_ctx_char_put_signal" "pshmem_ctx_char_put_signal" }] (dest: *mut i8, source: *const i8, nelems: usize, sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32) -> () => signal::put_signal::<i8>;
@@ -53,6 +55,8 @@ export! {
     ctx ["dushmem_ctx_size_put_signal" { "shmem_ctx_size_put_signal" "pshmem_ctx_size_put_signal" }] (dest: *mut u64, source: *const u64, nelems: usize, sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32) -> () => signal::put_signal::<u64>;
     ctx ["dushmem_ctx_ptrdiff_put_signal" { "shmem_ctx_ptrdiff_put_signal" "pshmem_ctx_ptrdiff_put_signal" }] (dest: *mut i64, source: *const i64, nelems: usize, sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32) -> () => signal::put_signal::<i64>;
     ctx ["dushmem_ctx_longdouble_put_signal" { "shmem_ctx_longdouble_put_signal" "pshmem_ctx_longdouble_put_signal" }] (dest: *mut LongDouble, source: *const LongDouble, nelems: usize, sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32) -> () => signal::put_signal::<LongDouble>;
+    ctx ["dushmem_ctx_half_put_signal"] (dest: *mut Half, source: *const Half, nelems: usize, sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32) -> () => signal::put_signal::<Half>;
+    ctx ["dushmem_ctx_bfloat16_put_signal"] (dest: *mut BFloat16, source: *const BFloat16, nelems: usize, sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32) -> () => signal::put_signal::<BFloat16>;
     // put<N>_signal
     default ["dushmem_put8_signal" "nvshmem_put8_signal" { "shmem_put8_signal" "pshmem_put8_signal" }] (dest: *mut u8, source: *const u8, nelems: usize, sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32) -> () => signal::put_signal::<u8>;
     default ["dushmem_put16_signal" "nvshmem_put16_signal" { "shmem_put16_signal" "pshmem_put16_signal" }] (dest: *mut u16, source: *const u16, nelems: usize, sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32) -> () => signal::put_signal::<u16>;
@@ -92,6 +96,8 @@ export! {
     default ["dushmem_size_put_signal_nbi" "nvshmem_size_put_signal_nbi" { "shmem_size_put_signal_nbi" "pshmem_size_put_signal_nbi" }] (dest: *mut u64, source: *const u64, nelems: usize, sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32) -> () => signal::put_signal_nbi::<u64>;
     default ["dushmem_ptrdiff_put_signal_nbi" "nvshmem_ptrdiff_put_signal_nbi" { "shmem_ptrdiff_put_signal_nbi" "pshmem_ptrdiff_put_signal_nbi" }] (dest: *mut i64, source: *const i64, nelems: usize, sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32) -> () => signal::put_signal_nbi::<i64>;
     default ["dushmem_longdouble_put_signal_nbi" { "shmem_longdouble_put_signal_nbi" "pshmem_longdouble_put_signal_nbi" }] (dest: *mut LongDouble, source: *const LongDouble, nelems: usize, sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32) -> () => signal::put_signal_nbi::<LongDouble>;
+    default ["dushmem_half_put_signal_nbi" "nvshmem_half_put_signal_nbi"] (dest: *mut Half, source: *const Half, nelems: usize, sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32) -> () => signal::put_signal_nbi::<Half>;
+    default ["dushmem_bfloat16_put_signal_nbi" "nvshmem_bfloat16_put_signal_nbi"] (dest: *mut BFloat16, source: *const BFloat16, nelems: usize, sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32) -> () => signal::put_signal_nbi::<BFloat16>;
     ctx ["dushmem_ctx_float_put_signal_nbi" { "shmem_ctx_float_put_signal_nbi" "pshmem_ctx_float_put_signal_nbi" }] (dest: *mut f32, source: *const f32, nelems: usize, sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32) -> () => signal::put_signal_nbi::<f32>;
     ctx ["dushmem_ctx_double_put_signal_nbi" { "shmem_ctx_double_put_signal_nbi" "pshmem_ctx_double_put_signal_nbi" }] (dest: *mut f64, source: *const f64, nelems: usize, sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32) -> () => signal::put_signal_nbi::<f64>;
     ctx ["dushmem_ctx_char_put_signal_nbi" { "shmem_ctx_char_put_signal_nbi" "pshmem_ctx_char_put_signal_nbi" }] (dest: *mut i8, source: *const i8, nelems: usize, sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32) -> () => signal::put_signal_nbi::<i8>;
@@ -116,6 +122,8 @@ export! {
     ctx ["dushmem_ctx_size_put_signal_nbi" { "shmem_ctx_size_put_signal_nbi" "pshmem_ctx_size_put_signal_nbi" }] (dest: *mut u64, source: *const u64, nelems: usize, sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32) -> () => signal::put_signal_nbi::<u64>;
     ctx ["dushmem_ctx_ptrdiff_put_signal_nbi" { "shmem_ctx_ptrdiff_put_signal_nbi" "pshmem_ctx_ptrdiff_put_signal_nbi" }] (dest: *mut i64, source: *const i64, nelems: usize, sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32) -> () => signal::put_signal_nbi::<i64>;
     ctx ["dushmem_ctx_longdouble_put_signal_nbi" { "shmem_ctx_longdouble_put_signal_nbi" "pshmem_ctx_longdouble_put_signal_nbi" }] (dest: *mut LongDouble, source: *const LongDouble, nelems: usize, sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32) -> () => signal::put_signal_nbi::<LongDouble>;
+    ctx ["dushmem_ctx_half_put_signal_nbi"] (dest: *mut Half, source: *const Half, nelems: usize, sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32) -> () => signal::put_signal_nbi::<Half>;
+    ctx ["dushmem_ctx_bfloat16_put_signal_nbi"] (dest: *mut BFloat16, source: *const BFloat16, nelems: usize, sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32) -> () => signal::put_signal_nbi::<BFloat16>;
     // put<N>_signal_nbi
     default ["dushmem_put8_signal_nbi" "nvshmem_put8_signal_nbi" { "shmem_put8_signal_nbi" "pshmem_put8_signal_nbi" }] (dest: *mut u8, source: *const u8, nelems: usize, sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32) -> () => signal::put_signal_nbi::<u8>;
     default ["dushmem_put16_signal_nbi" "nvshmem_put16_signal_nbi" { "shmem_put16_signal_nbi" "pshmem_put16_signal_nbi" }] (dest: *mut u16, source: *const u16, nelems: usize, sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32) -> () => signal::put_signal_nbi::<u16>;
@@ -140,4 +148,8 @@ export! {
     ctx ["dushmem_ctx_signal_set" { "shmem_ctx_signal_set" "pshmem_ctx_signal_set" }] (sig_addr: *mut u64, signal: u64, pe: i32) -> () => signal::set;
     // signal_op
     plain ["dushmemx_signal_op" "nvshmemx_signal_op"] (sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32) -> () => signal::op;
+    // signal_add
+    plain ["shmemx_signal_add"] (sig_addr: *mut u64, signal: u64, pe: i32) -> () => old::signal_add;
+    // signal_set
+    plain ["shmemx_signal_set"] (sig_addr: *mut u64, signal: u64, pe: i32) -> () => old::signal_set;
 }

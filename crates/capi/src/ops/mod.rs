@@ -10,6 +10,7 @@ pub mod coll;
 pub mod context;
 pub mod lock;
 pub mod memory;
+pub mod old;
 pub mod order;
 pub mod prelude;
 pub mod rma;

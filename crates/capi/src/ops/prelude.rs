@@ -1,12 +1,13 @@
 //! What the generated lists and the implementations use.
 pub use super::{
-    active_set, amo, attributes, buffers, coll, context, lock, memory, order, rma, setup, signal, stream,
-    team, wait,
+    active_set, amo, attributes, buffers, coll, context, lock, memory, old, order, rma, setup, signal,
+    stream, team, wait,
 };
 pub use crate::context::Ctx;
 pub use crate::name::{Family, Name};
 pub use core::ffi::{c_char, c_long, c_void};
 use dushmem_core::coll::reduce::Complex;
+pub use dushmem_core::half::{BFloat16, Half};
 
 /// Contexts that a PE can have at the same time.
 pub const CONTEXTS_MAX: usize = 4096;

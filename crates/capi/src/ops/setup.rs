@@ -148,3 +148,7 @@ pub unsafe fn vendor_get_version_info(major: *mut i32, minor: *mut i32, patch: *
         store(name, "patch", patch, version[2]);
     }
 }
+
+pub unsafe fn pcontrol(_level: i32, _name: Name) {
+    // The library keeps no records that could be switched on, off or written out; a tool takes the call.
+}

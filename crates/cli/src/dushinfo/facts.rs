@@ -70,10 +70,14 @@ pub fn gather(variables: &[(String, String)]) -> Facts {
             Err(error) => add_new(&mut errors, vec![error.to_string()]),
         }
     }
-    let value = |name: &str, default: &str, (family, prefixes): (&'static str, &[&str])| {
-        let found = env::find(prefixes, name, &get);
-        let (value, origin) =
-            found.map_or((default.to_owned(), "default".to_owned()), |found| (found.value, found.variable));
+    let value = |variable: &env::Variable, (family, prefixes): (&'static str, &[&str])| {
+        // Some names mean different things in two families.
+        let own: Vec<&str> =
+            prefixes.iter().copied().filter(|prefix| variable.prefixes.contains(prefix)).collect();
+        let (value, origin) = match env::find(&own, variable.name, &get) {
+            Some(found) => (found.value, found.variable),
+            None => (variable.default.to_owned(), "default".to_owned()),
+        };
         Value { family, value, origin }
     };
     let setting = |variable: &env::Variable| {
@@ -84,11 +88,7 @@ pub fn gather(variables: &[(String, String)]) -> Facts {
             name: format!("{}_{}", variable.prefixes.first().unwrap_or(&"DUSHMEM"), variable.name),
             help: variable.help,
             has_effect: variable.has_effect,
-            values: FAMILIES
-                .iter()
-                .filter(has)
-                .map(|family| value(variable.name, variable.default, *family))
-                .collect(),
+            values: FAMILIES.iter().filter(has).map(|family| value(variable, *family)).collect(),
         }
     };
     let settings: Vec<Setting> = VARIABLES.iter().map(setting).collect();

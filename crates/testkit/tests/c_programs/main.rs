@@ -7,13 +7,16 @@ mod bad;
 mod build;
 mod life;
 mod limits;
+mod older;
 mod programs;
 mod ring;
 mod setup;
 mod statics;
 mod surroundings;
 mod tools;
+mod traps;
 mod variants;
+mod whole;
 
 use libtest_mimic::{Arguments, Trial};
 
@@ -31,11 +34,14 @@ fn main() {
     limits::add(&mut trials);
     ring::add(&mut trials);
     setup::add(&mut trials);
+    whole::add(&mut trials);
     statics::add(&mut trials);
     variants::add(&mut trials);
     surroundings::add(&mut trials);
     bad::add(&mut trials);
     tools::add(&mut trials);
+    older::add(&mut trials);
+    traps::add(&mut trials);
     libtest_mimic::run(&arguments, trials).exit();
 }
 
