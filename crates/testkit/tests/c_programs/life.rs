@@ -43,13 +43,14 @@ fn soon(outcome: Outcome, what: &str) -> Outcome {
 /// Adds the tests.
 pub fn add(trials: &mut Vec<Trial>) {
     for place in PLACES {
-        trials.push(trial(format!("ending::{place}::by_itself"), move || {
+        let long = if ["lock", "finalize", "sleep"].contains(&place) { "long_" } else { "" };
+        trials.push(trial(format!("ending::{place}::{long}by_itself"), move || {
             for (how, code, said) in ENDS {
                 let outcome = soon(ending(how, place, "SHMEM").run(), how);
                 outcome.failure(code, &["dushrun: PE 1 (pid ", said]);
             }
         }));
-        trials.push(trial(format!("ending::{place}::global_exit"), move || global_exit(place)));
+        trials.push(trial(format!("ending::{place}::{long}global_exit"), move || global_exit(place)));
     }
     for place in ["barrier", "wait", "lock", "finalize"] {
         trials.push(trial(format!("ending::{place}::without_finalize"), move || {
