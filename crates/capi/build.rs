@@ -9,5 +9,8 @@ fn main() {
         .warnings(true)
         .extra_warnings(true)
         .compile("dushmem_longdouble");
+    // The public names jump to the library's own functions, whoever else defines those.
+    println!("cargo::rustc-cdylib-link-arg=-Wl,-Bsymbolic-functions");
+    println!("cargo::rustc-cdylib-link-arg=-Wl,-z,start-stop-visibility=hidden");
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libdushmem.so.0");
 }

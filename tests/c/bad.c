@@ -107,6 +107,7 @@ int main(int argc, char **argv) {
 #endif
 #if HAVE_CTX
     if (is("ctx_invalid")) FCT(long, p)(K(CTX_INVALID), heap, 1, next);
+    if (is("ctx_default")) F(ctx_destroy)(K(CTX_DEFAULT));
     if (is("ctx_junk")) F(ctx_quiet)((F(ctx_t))(uintptr_t)0x1234560);
 #endif
   }

@@ -13,7 +13,7 @@ pub fn command(arguments: &[String]) -> Result<(), String> {
     }
     let target = target()?;
     let prefix = target.join("prefix");
-    install::install(&Options { prefix: prefix.clone(), profile: "release".into() })?;
+    install::install(&Options { prefix: prefix.clone(), profile: "release".into(), compat_names: false })?;
     let program = target.join("demo-ring");
     let source = root().join("examples/kernel/ring.hip.cpp");
     let mut compile = Command::new(prefix.join("bin/dushcc"));

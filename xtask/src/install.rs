@@ -1,4 +1,6 @@
 //! `cargo xtask install`: a folder with programs, libraries and headers that works wherever it stands.
+use super::compat;
+use super::weaken::weaken;
 use super::workspace::{cargo, reason, root, run, target};
 use std::fs;
 use std::io;
@@ -12,6 +14,8 @@ pub struct Options {
     pub prefix: PathBuf,
     /// Cargo's profile.
     pub profile: String,
+    /// Whether names of other installations are added.
+    pub compat_names: bool,
 }
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -21,11 +25,16 @@ const LIST: &str = "lib/dushmem/installed";
 
 /// Reads the command line and installs.
 pub fn command(arguments: &[String]) -> Result<(), String> {
-    let usage = "usage: cargo xtask install --prefix DIR [--profile release]";
+    let usage = "usage: cargo xtask install --prefix DIR [--compat-names] [--profile release]";
     let mut prefix = None;
+    let mut compat_names = false;
     let mut profile = "release".to_string();
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
+        if word == "--compat-names" {
+            compat_names = true;
+            continue;
+        }
         let (name, value) = match word.split_once('=') {
             Some((name, value)) => (name, value.to_string()),
             None => (word.as_str(), words.next().cloned().unwrap_or_default()),
@@ -38,7 +47,7 @@ pub fn command(arguments: &[String]) -> Result<(), String> {
         }
     }
     let prefix = prefix.ok_or(usage)?;
-    install(&Options { prefix: clean(Path::new(&prefix))?, profile })
+    install(&Options { prefix: clean(Path::new(&prefix))?, profile, compat_names })
 }
 
 /// The path from the root on, without `.`, `..` and slashes too many. What is missing is made as far as a
@@ -80,7 +89,8 @@ pub fn install(options: &Options) -> Result<(), String> {
     let above = prefix.parent().ok_or("--prefix / is not possible: name a folder")?;
     fs::create_dir_all(above).map_err(at(above))?;
     let stage = above.join(format!(".dushmem-install-{}", std::process::id()));
-    let staged = stage_files(&stage, &built).and_then(|()| put_in_place(&stage, prefix));
+    let staged =
+        stage_files(&stage, &built, options.compat_names).and_then(|()| put_in_place(&stage, prefix));
     // After a failure nothing of it stays; after success it is empty or gone.
     let _ = fs::remove_dir_all(&stage);
     let count = staged?;
@@ -99,12 +109,13 @@ fn path_line(folder: &Path) -> String {
     }
 }
 
-fn at(path: &Path) -> impl Fn(io::Error) -> String {
+/// An error with the path in front.
+pub fn at(path: &Path) -> impl Fn(io::Error) -> String {
     let path = path.to_path_buf();
     move |error| format!("{}: {}", path.display(), reason(&error))
 }
 
-fn stage_files(stage: &Path, built: &Path) -> Result<(), String> {
+fn stage_files(stage: &Path, built: &Path, compat_names: bool) -> Result<(), String> {
     for folder in ["bin", "lib/pkgconfig", "lib/cmake/dushmem", "lib/dushmem"] {
         let path = stage.join(folder);
         fs::create_dir_all(&path).map_err(at(&path))?;
@@ -116,7 +127,7 @@ fn stage_files(stage: &Path, built: &Path) -> Result<(), String> {
     let lib = stage.join("lib");
     let shared = format!("libdushmem.so.{VERSION}");
     copy(&built.join("libdushmem_capi.so"), &lib.join(&shared))?;
-    copy(&built.join("libdushmem_capi.a"), &lib.join("libdushmem.a"))?;
+    archive(&built.join("libdushmem_capi.a"), &lib.join("libdushmem.a"))?;
     link(&shared, &lib.join("libdushmem.so.0"))?;
     link("libdushmem.so.0", &lib.join("libdushmem.so"))?;
     // Build files of other installations link a host and a device library. The device part is in headers.
@@ -133,6 +144,9 @@ fn stage_files(stage: &Path, built: &Path) -> Result<(), String> {
     copy_tree(&root().join("include"), &stage.join("include"))?;
     for name in ["LICENSE-APACHE", "LICENSE-MIT"] {
         copy(&root().join(name), &stage.join("lib/dushmem").join(name))?;
+    }
+    if compat_names {
+        compat::add(stage)?;
     }
     write(&stage.join(LIST), "")?;
     let list = files(stage)?.iter().map(|path| format!("{}\n", path.display())).collect::<String>();
@@ -154,11 +168,22 @@ fn copy(from: &Path, to: &Path) -> Result<(), String> {
         .map_err(|error| format!("{} to {}: {}", from.display(), to.display(), reason(&error)))
 }
 
-fn link(target: &str, path: &Path) -> Result<(), String> {
+/// Copies the static library; in the copy a program may define the public names too.
+fn archive(from: &Path, to: &Path) -> Result<(), String> {
+    let mut bytes = fs::read(from).map_err(at(from))?;
+    if weaken(&mut bytes)? == 0 {
+        return Err(format!("{}: no public names in it", from.display()));
+    }
+    fs::write(to, bytes).map_err(at(to))
+}
+
+/// A symbolic link at `path`.
+pub fn link(target: &str, path: &Path) -> Result<(), String> {
     symlink(target, path).map_err(at(path))
 }
 
-fn write(path: &Path, text: &str) -> Result<(), String> {
+/// A file with this text.
+pub fn write(path: &Path, text: &str) -> Result<(), String> {
     fs::write(path, text).map_err(at(path))
 }
 

@@ -35,7 +35,7 @@ pub fn command(arguments: &[String]) -> Result<(), String> {
     let nvcc = tools::install(&target, profile == Profile::Full)?;
     // Nothing below works without it.
     steps.run("install into target/prefix", || {
-        install::install(&Options { prefix: prefix.clone(), profile: "release".into() })
+        install::install(&Options { prefix: prefix.clone(), profile: "release".into(), compat_names: true })
     });
     if let Some(failed) = steps.failed.first() {
         return Err(format!("{failed} has failed"));

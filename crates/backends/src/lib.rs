@@ -23,6 +23,22 @@ pub fn connect() -> Result<Arc<dyn Bootstrap>> {
     Ok(dushmem_boot::connect()?)
 }
 
+pub use dushmem_boot::unique_id::{UniqueId, make as make_unique_id};
+
+/// Connects this process to the job of a unique id. Collective over its PEs.
+pub fn connect_by_id(id: &UniqueId, rank: i32, nranks: i32) -> Result<Arc<dyn Bootstrap>> {
+    Ok(dushmem_boot::unique_id::join(id, rank, nranks)?)
+}
+
+/// Connects this process to the job of the processes of an MPI communicator. Collective over these.
+///
+/// # Safety
+/// `communicator` is null or the address of an `MPI_Comm`.
+pub unsafe fn connect_by_mpi(communicator: *const core::ffi::c_void) -> Result<Arc<dyn Bootstrap>> {
+    // SAFETY: passed on.
+    Ok(unsafe { dushmem_boot::mpi::join(communicator) }?)
+}
+
 /// A new job whose `pes` PEs are threads of this process: one bootstrap for each, in the order of the PEs.
 pub fn threads(pes: usize) -> Result<Vec<Arc<dyn Bootstrap>>> {
     Ok(dushmem_boot::threads::job(pes)?)

@@ -241,16 +241,21 @@ static void memory(void) {
     printf("row\tPSS of a PE\t%d\t0\t%.0f\t%.0f\t%.0f\t%.0f\tKiB\n", shmem_n_pes(), *most, before, *most, before);
 }
 
-/* ---- CPU time of PEs that wait for one that computes for two seconds ---- */
+/* ---- CPU time of PEs that wait for one that computes for two seconds: in a barrier, and each for a word ---- */
 
-static void idle(void) {
+static void idle_in(const char *name, int words) {
   double *cpu = shmem_malloc(sizeof *cpu);
   double *sum = shmem_malloc(sizeof *sum);
+  long *own = shmem_calloc(1, sizeof *own);
   shmem_barrier_all();
   struct rusage r0, r1;
   getrusage(RUSAGE_SELF, &r0);
   if (shmem_my_pe() == 0)
     for (double end = now_ns() + 2e9; now_ns() < end;) KEEP;
+  if (words && shmem_my_pe() == 0)
+    for (int pe = 1; pe < shmem_n_pes(); pe++) shmem_long_p(own, 1, pe);
+  else if (words)
+    shmem_long_wait_until(own, SHMEM_CMP_EQ, 1);
   shmem_barrier_all();
   getrusage(RUSAGE_SELF, &r1);
 #define SECONDS(t) ((double)(t).tv_sec + (double)(t).tv_usec / 1e6)
@@ -258,7 +263,24 @@ static void idle(void) {
   *cpu = shmem_my_pe() == 0 ? 0 : mine;
   shmem_double_sum_reduce(SHMEM_TEAM_WORLD, sum, cpu, 1);
   if (shmem_my_pe() == 0)
-    printf("row\tCPU of waiters, 2 s\t%d\t0\t%.4f\t%.4f\t%.4f\t%.4f\ts\n", shmem_n_pes(), *sum, 0.3, *sum, 0.3);
+    printf("row\t%s\t%d\t0\t%.4f\t%.4f\t%.4f\t%.4f\ts\n", name, shmem_n_pes(), *sum, 0.3, *sum, 0.3);
+}
+
+static void idle(void) {
+  idle_in("CPU of waiters, 2 s", 0);
+  idle_in("CPU of waiters for words, 2 s", 1);
+  /* What a waiter costs the one that writes to other words of it. */
+  word = shmem_calloc(2, sizeof *word);
+  target = 1;
+  peer_word = shmem_ptr(word, target);
+  shmem_barrier_all();
+  if (shmem_my_pe() == 0) {
+    row("p 8 B to a PE that waits", 8, ours_p, raw_p, "ns");
+    for (int pe = 1; pe < shmem_n_pes(); pe++) shmem_long_p(word + 1, 1, pe);
+  } else {
+    shmem_long_wait_until(word + 1, SHMEM_CMP_EQ, 1);
+  }
+  shmem_barrier_all();
 }
 
 int main(int argc, char **argv) {

@@ -45,7 +45,7 @@ impl Limit {
             "barrier_all" => Limit::Ratio(1.5),
             "launch to exit" => Limit::Ratio(3.0),
             "PSS of a PE" => Limit::Most(1.5 * 1024.0),
-            "CPU of waiters, 2 s" => Limit::Most(0.3),
+            "CPU of waiters, 2 s" | "CPU of waiters for words, 2 s" => Limit::Most(0.3),
             _ => return None,
         })
     }

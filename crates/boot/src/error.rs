@@ -20,8 +20,8 @@ pub enum BootError {
     BadLaunch { value: String, why: String },
     #[error(
         "this process is one of {count} that {launcher} started ({variable}={value}), which dushmem cannot \
-         join: start the program with dushrun, or set DUSHMEM_BOOTSTRAP=singleton if each process is to be \
-         a job of one PE"
+         join: start the program with dushrun, or let it pass a unique id or its MPI communicator to init_attr, or \
+         set DUSHMEM_BOOTSTRAP=singleton if each process is to be a job of one PE"
     )]
     ForeignLauncher { launcher: &'static str, variable: &'static str, value: String, count: String },
     #[error(
@@ -29,6 +29,15 @@ pub enum BootError {
          DUSHMEM_LAUNCH can call init"
     )]
     Taken { pe: usize, pid: u32 },
+    #[error(
+        "another copy of dushmem in this process ({files}) has joined a job: a process can have one only; link the \
+         program, and every library that it loads, with the same shared library, or with the static one once"
+    )]
+    SecondCopy { files: String },
+    #[error("{0}")]
+    UniqueId(String),
+    #[error("{0}")]
+    Mpi(String),
     #[error("npes = {0}: a job has 1 to {max} PEs", max = crate::launch::MAX_PES)]
     BadCount(usize),
     #[error("cannot {what}: {}", reason(why))]

@@ -133,16 +133,20 @@ impl Bootstrap for Launched {
 
     /// The launcher ends the others and prints the message, once, whoever aborts as well.
     fn abort(&self, code: i32, message: &str) -> ! {
-        // Written out first: the launcher's signals may come before this process ends by itself.
-        let _ = std::io::Write::flush(&mut std::io::stdout());
-        process::flush_stdio();
+        // Told first: writing out what is buffered can block, where another thread waits for input. The launcher
+        // gives this PE time for it.
         let told = self.tell(&Message::Abort { pe: self.place().0, code, text: message.to_owned() });
         end_process(code, if told { "" } else { message })
+    }
+
+    fn end_others(&self, code: i32) -> bool {
+        self.tell(&Message::Abort { pe: self.place().0, code, text: String::new() })
     }
 }
 
 /// Sizes the memory that PEs will map, for a launcher, and gives it with its job page.
 pub fn job_memory(pes: usize) -> Result<(OwnedFd, JobPage), BootError> {
+    crate::node::only_copy()?;
     if !(1..=crate::launch::MAX_PES).contains(&pes) {
         return Err(BootError::BadCount(pes));
     }

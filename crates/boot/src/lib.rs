@@ -8,17 +8,22 @@
 //! |---|---|
 //! | [`detect`] | the choice |
 //! | [`launch`] | the protocol between dushrun and its PEs |
+//! | [`unique_id`], [`mpi`] | processes that anything has started, brought together by an id |
 //! | [`launcher`], [`singleton`], [`threads`] | implementations of [`dushmem_core::bootstrap::Bootstrap`] |
 //! | [`error`] | what can go wrong |
 
 pub mod detect;
 pub mod error;
+mod gather;
 pub mod launch;
 pub mod launcher;
+pub mod mpi;
 mod node;
 pub mod singleton;
 pub mod threads;
+pub mod unique_id;
+mod watch;
 
 pub use detect::connect;
-pub use dushmem_core::{bootstrap, env, error::Call, job};
+pub use dushmem_core::{bootstrap, env, error::Call, job, size};
 pub use error::BootError;

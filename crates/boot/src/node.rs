@@ -3,8 +3,9 @@ use crate::error::BootError;
 use dushmem_core::bootstrap::Bootstrap;
 use dushmem_core::job::{JobPage, PeState};
 use dushmem_core::wait::SpinPolicy;
-use dushmem_os::{memory, process};
+use dushmem_os::{machine, memory, process};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// One PE's hold on the node's memory and its job page.
 #[derive(Debug)]
@@ -15,16 +16,37 @@ pub(crate) struct Node {
     policy: SpinPolicy,
 }
 
+/// What the kernel lists a node's memory as.
+const MEMORY: &str = "dushmem";
+
+/// Whether this copy of the library has looked for others, or maps memory itself.
+static ALONE: AtomicBool = AtomicBool::new(false);
+
+/// An error where another copy of the library, loaded beside this one, has mapped a job's memory: to that copy
+/// belong the launcher's descriptors and the program's globals, and this one would be PE 0 of 1.
+pub(crate) fn only_copy() -> Result<(), BootError> {
+    if ALONE.load(Ordering::Acquire) {
+        return Ok(());
+    }
+    if let Some(files) = machine::who_maps(MEMORY, "dushmem") {
+        let files = if files.is_empty() { "linked into the program".to_owned() } else { files.join(", ") };
+        return Err(BootError::SecondCopy { files });
+    }
+    ALONE.store(true, Ordering::Release);
+    Ok(())
+}
+
 /// A memory file with an all-zero job page for `pes` PEs.
 pub(crate) fn new_memory(pes: usize) -> Result<OwnedFd, BootError> {
     let system = |what| move |why| BootError::System { what, why };
-    let fd = memory::memfd("dushmem").map_err(system("create a memory file"))?;
+    let fd = memory::memfd(MEMORY).map_err(system("create a memory file"))?;
     memory::grow(&fd, JobPage::reserved(pes) as u64).map_err(system("size the memory file"))?;
     Ok(fd)
 }
 
 impl Node {
     pub(crate) fn new(memory: OwnedFd, me: usize, pes: usize) -> Result<Node, BootError> {
+        only_copy()?;
         let page = JobPage::map(memory.as_fd(), pes)
             .map_err(|why| BootError::System { what: "map the job page", why })?;
         let policy = SpinPolicy::new(pes, dushmem_os::cpu::usable_cpus());
@@ -91,6 +113,11 @@ impl Bootstrap for Local {
     /// Ends the process, and with it all PEs.
     fn abort(&self, code: i32, message: &str) -> ! {
         end_process(code, message)
+    }
+
+    /// There are none outside of this process.
+    fn end_others(&self, _code: i32) -> bool {
+        true
     }
 }
 

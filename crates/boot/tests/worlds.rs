@@ -1,6 +1,7 @@
 //! The engine on PEs that are processes of a launched job.
 use dushmem_boot::bootstrap::Bootstrap;
 use dushmem_boot::job::PeState;
+use dushmem_boot::unique_id::{self, UniqueId};
 use dushmem_core::env::Settings;
 use dushmem_core::world::{InitOptions, World};
 use dushmem_testkit::job::Job;
@@ -43,6 +44,29 @@ pe_test!(a_job_can_init_again_with_another_heap, 3, |boot| {
         ring(&world);
         world.finalize().unwrap();
     }
+});
+
+pe_test!(a_unique_id_brings_processes_together, 4, |boot| {
+    const MAKER: usize = 2;
+    let (me, n) = boot.place();
+    let mine = if me == MAKER { *unique_id::make().unwrap().bytes() } else { [0; unique_id::BYTES] };
+    let bytes = boot.allgather(&mine)[MAKER].clone();
+    let id = UniqueId::from_bytes(bytes.try_into().unwrap()).unwrap();
+    for heap in [1 << 20, 4 << 20] {
+        // Numbers of their own, not the launcher's.
+        let job = unique_id::join(&id, (n - 1 - me) as i32, n as i32).unwrap();
+        assert_eq!(job.place(), (n - 1 - me, n));
+        let world = join(job, heap);
+        ring(&world);
+        world.finalize().unwrap();
+    }
+    // A meeting whose numbers do not fit is an error on all.
+    let mine = if me == MAKER { *unique_id::make().unwrap().bytes() } else { [0; unique_id::BYTES] };
+    let bytes = boot.allgather(&mine)[MAKER].clone();
+    let id = UniqueId::from_bytes(bytes.try_into().unwrap()).unwrap();
+    boot.barrier();
+    let error = unique_id::join(&id, 0, n as i32).unwrap_err().to_string();
+    assert!(error.contains("myrank = 0: both process") || error.contains("nobody waits"), "{error}");
 });
 
 /// Starts the ignored test `name` as `pes` PEs.

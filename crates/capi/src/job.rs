@@ -1,16 +1,16 @@
 //! The job of this process: one PE a process, initialised and finalized as often as the program likes.
 use crate::context::Ctx;
-use crate::generated::inlined;
+use crate::front;
 use crate::name::{Family, Name};
-use core::ffi::{CStr, c_void};
+use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, Ordering};
+use dushmem_backends::UniqueId;
 use dushmem_core::bootstrap::Bootstrap;
 use dushmem_core::env::{Settings, variable};
 use dushmem_core::error::{Error, Result};
 use dushmem_core::fastpath::FastPath;
 use dushmem_core::process::Place;
 use dushmem_core::world::{InitOptions, World};
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 
 /// Release of the library.
@@ -32,6 +32,9 @@ const fn number(digits: &str) -> i32 {
 /// The world between init and the last finalize.
 static WORLD: AtomicPtr<World> = AtomicPtr::new(core::ptr::null_mut());
 
+/// Whether this process is about to exit and has ended the job's other PEs.
+static EXITING: AtomicBool = AtomicBool::new(false);
+
 /// Whether the library has been finalized before.
 static LEFT: AtomicBool = AtomicBool::new(false);
 
@@ -48,15 +51,15 @@ struct Job {
     place: Option<Place>,
     /// What the job is reached by, from the first init on.
     boot: Option<Arc<dyn Bootstrap>>,
+    /// Which is what the program said, not what started it.
+    told: bool,
     /// Calls of init without their finalize.
     uses: u32,
     thread_level: i32,
-    /// `num_contexts` of the program's teams, by handle, where not 0.
-    team_contexts: Option<HashMap<i32, i32>>,
 }
 
 static JOB: Mutex<Job> =
-    Mutex::new(Job { world: None, place: None, boot: None, uses: 0, thread_level: 0, team_contexts: None });
+    Mutex::new(Job { world: None, place: None, boot: None, told: false, uses: 0, thread_level: 0 });
 
 /// In a forked child, what stands for [`JOB`], which some thread of the parent may have held at the fork.
 static CHILDS_JOB: AtomicPtr<Mutex<Job>> = AtomicPtr::new(core::ptr::null_mut());
@@ -132,34 +135,56 @@ pub fn thread_level() -> i32 {
     job().thread_level
 }
 
-/// True if the inline functions may bypass the library's: nobody has put others in front of them.
-fn inline_forms_allowed() -> bool {
-    let inlined = |name: &CStr| {
-        // Other names, which are most, are told apart by their beginning.
-        let bytes = name.to_bytes();
-        let list = match () {
-            _ if bytes.starts_with(b"shmem_") => inlined::SHMEM,
-            _ if bytes.starts_with(b"nvshmem_") => inlined::NVSHMEM,
-            _ if bytes.starts_with(b"dushmem_") => inlined::DUSHMEM,
-            _ => return false,
-        };
-        list.contains(&name)
-    };
-    dushmem_os::symbols::taken_over((&raw const RECORD).cast::<c_void>(), &inlined).is_none()
+/// How a program says which job it is a PE of.
+#[derive(Clone, Copy)]
+pub enum By<'a> {
+    /// Not at all: by what started it, or as before.
+    Start,
+    /// By a unique id, its number, and the number of PEs.
+    Id(&'a UniqueId, i32, i32),
+    /// By the address of an MPI communicator.
+    Mpi(*const c_void),
+}
+
+impl By<'_> {
+    fn connect(self, job: &Job) -> Result<Arc<dyn Bootstrap>> {
+        match (self, &job.boot) {
+            (By::Start, Some(before)) if job.told => Ok(Arc::clone(before)),
+            (By::Start, _) => dushmem_backends::connect(),
+            (By::Id(id, rank, nranks), _) => dushmem_backends::connect_by_id(id, rank, nranks),
+            // SAFETY: the program's communicator.
+            (By::Mpi(communicator), _) => unsafe { dushmem_backends::connect_by_mpi(communicator) },
+        }
+    }
+
+    /// A job that has been joined is the one that is meant.
+    fn check(self, world: &World) -> Result<()> {
+        let (me, n) = (world.my_pe(), world.n_pes());
+        match self {
+            By::Id(_, rank, nranks) if (rank, nranks) != (me, n) => Err(Error::Bootstrap(format!(
+                "myrank = {rank}, nranks = {nranks}: this process is initialised already, as PE {me} of {n}; finalize \
+                 as often as init was called before it joins another job"
+            ))),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Joins the job, or counts one more use; provides at least the thread level `requested`.
-pub fn enter(name: Name, requested: i32) -> Result<i32> {
+pub fn enter(name: Name, requested: i32, by: By<'_>) -> Result<i32> {
     if !(0..=3).contains(&requested) {
         let why = "no thread level; there are THREAD_SINGLE to THREAD_MULTIPLE";
         return Err(Error::BadValue { arg: "requested", value: requested.into(), why });
     }
     let mut job = job();
     job.thread_level = if job.uses == 0 { requested } else { job.thread_level.max(requested) };
-    if job.world.is_none() {
+    if let Some(world) = &job.world {
+        by.check(world)?;
+    } else {
         let family = name.family();
         let place = Place::process()?;
-        let boot = dushmem_backends::connect()?;
+        let boot = by.connect(&job)?;
+        job.told |= !matches!(by, By::Start);
         job.boot = Some(Arc::clone(&boot));
         let settings = Settings::read(family.variables(), &variable)?;
         let options = InitOptions { static_data: family == Family::Shmem, thread_pe: false };
@@ -173,7 +198,7 @@ pub fn enter(name: Name, requested: i32) -> Result<i32> {
             );
         }
         WORLD.store(Arc::as_ptr(&world).cast_mut(), Ordering::Release);
-        if inline_forms_allowed() {
+        if !front::is_taken((&raw const RECORD).cast()) {
             RECORD.publish(&world);
         }
         job.world = Some(world);
@@ -187,10 +212,15 @@ pub fn enter(name: Name, requested: i32) -> Result<i32> {
     Ok(job.thread_level)
 }
 
+/// From here on nothing waits for the other PEs any more. False from the second call on.
+pub fn begin_exit() -> bool {
+    !EXITING.swap(true, Ordering::AcqRel)
+}
+
 /// Counts one use less; the last one leaves the job. Nothing in a forked child, whose exit handlers, the
-/// parent's, may come here.
+/// parent's, may come here, and nothing in the exit handlers of a PE that ends the job.
 pub fn leave() -> Result<()> {
-    if forked_from().is_some() {
+    if forked_from().is_some() || EXITING.load(Ordering::Acquire) {
         return Ok(());
     }
     let mut job = job();
@@ -210,22 +240,6 @@ pub fn leave() -> Result<()> {
     let left = world.finalize();
     WORLD.store(core::ptr::null_mut(), Ordering::Release);
     LEFT.store(true, Ordering::Relaxed);
-    *job = Job { boot: job.boot.take(), ..Job::default() };
+    *job = Job { boot: job.boot.take(), told: job.told, ..Job::default() };
     left
-}
-
-/// Remembers what a team was configured with.
-pub fn set_team_contexts(handle: i32, num_contexts: i32) {
-    let mut job = job();
-    let contexts = job.team_contexts.get_or_insert_default();
-    if num_contexts == 0 {
-        contexts.remove(&handle)
-    } else {
-        contexts.insert(handle, num_contexts)
-    };
-}
-
-/// What a team was configured with.
-pub fn team_contexts(handle: i32) -> i32 {
-    job().team_contexts.as_ref().and_then(|contexts| contexts.get(&handle).copied()).unwrap_or(0)
 }

@@ -7,6 +7,7 @@
 
 mod context;
 mod export;
+mod front;
 #[path = "gen/mod.rs"]
 mod generated;
 mod job;

@@ -27,7 +27,7 @@ fn matrix(compiler: &str, standard: &str) {
     }
     let folder = Folder::new(&format!("headers-{compiler}-{standard}"));
     // The x headers begin with the plain ones.
-    for header in ["dushmemx.h", "nvshmemx.h", "shmemx.h"] {
+    for header in ["dushmemx.h", "nvshmemx.h", "shmemx.h", "pshmem.h", "mpp/pshmem.h"] {
         compiles(&folder, compiler, standard, &[header]);
     }
     compiles(&folder, compiler, standard, &["mpp/shmem.h", "nvshmem.h", "dushmem.h", "mpp/shmemx.h"]);
@@ -42,12 +42,16 @@ macro_rules! matrix {
     )*};
 }
 matrix! {
+    gcc_c89 "gcc" "c89";
+    gcc_gnu89 "gcc" "gnu89";
     gcc_c99 "gcc" "c99";
     gcc_c11 "gcc" "c11";
     gcc_c17 "gcc" "c17";
     gcc_cxx11 "g++" "c++11";
+    gcc_cxx14 "g++" "c++14";
     gcc_cxx17 "g++" "c++17";
     gcc_cxx20 "g++" "c++20";
+    clang_c89 "clang" "c89";
     clang_c99 "clang" "c99";
     clang_c11 "clang" "c11";
     clang_c17 "clang" "c17";
@@ -84,4 +88,96 @@ fn device_compilers_find_aliases() {
             .arg(&out),
     );
     common::succeed(&mut common::alone(&out));
+}
+
+/// Compiles a text that includes all headers.
+fn compiles_text(name: &str, compiler: &str, standard: &str, text: &str) {
+    if !common::available(compiler) {
+        return;
+    }
+    let folder = Folder::new(&format!("{name}-{compiler}-{standard}"));
+    let language = if compiler.contains("++") { "c++" } else { "c" };
+    let file = folder.join(format!("{name}.{language}"));
+    let text = format!("#include <shmemx.h>\n#include <nvshmemx.h>\n#include <dushmemx.h>\n{text}");
+    std::fs::write(&file, text).expect("writing a source file");
+    let mut command = Command::new(compiler);
+    command
+        .args(["-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-x", language])
+        .arg(format!("-std={standard}"));
+    common::succeed(command.arg("-I").arg(common::include()).arg(&file));
+}
+
+/// The 73 names of OpenSHMEM 1.6 that are one for all types: macros in C11, functions in C++.
+#[test]
+fn every_generic_name_is_there() {
+    let names: Vec<&str> = include_str!("../../../api/names/generics.txt").lines().collect();
+    assert_eq!(names.len(), 73);
+    let macros: String =
+        names.iter().map(|name| format!("#ifndef {name}\n#error no {name}\n#endif\n")).collect();
+    let functions: String = names.iter().map(|name| format!("using ::{name};\n")).collect();
+    compiles_text("macros", "gcc", "c11", &macros);
+    compiles_text("macros", "clang", "c17", &macros);
+    compiles_text("functions", "g++", "c++11", &format!("namespace all {{\n{functions}}}\n"));
+    compiles_text("functions", "clang++", "c++20", &format!("namespace all {{\n{functions}}}\n"));
+}
+
+/// Constants and handles of OpenSHMEM 1.6 and of NVSHMEM, each of which has a value.
+#[test]
+fn every_constant_is_there() {
+    let names: Vec<&str> = include_str!("../../../api/names/constants.txt").lines().collect();
+    assert!(names.len() > 110, "the list is cut off: {} names", names.len());
+    let mut text = String::new();
+    for (i, name) in names.iter().enumerate() {
+        text += &match *name {
+            name if name.ends_with("VENDOR_STRING") => {
+                format!("const char *v{i}(void) {{ return {name}; }}\n")
+            }
+            name if name.starts_with("SHMEM_CTX_")
+                && ["INVALID", "DEFAULT"].iter().any(|end| name.ends_with(end)) =>
+            {
+                format!("shmem_ctx_t v{i}(void) {{ return {name}; }}\n")
+            }
+            "NVSHMEM_TEAM_CONFIG_INITIALIZER" => format!("nvshmem_team_config_t v{i} = {name};\n"),
+            "NVSHMEMX_INIT_ATTR_INITIALIZER" => format!("nvshmemx_init_attr_t v{i} = {name};\n"),
+            "NVSHMEMX_UNIQUEID_INITIALIZER" => format!("nvshmemx_uniqueid_t v{i} = {name};\n"),
+            "NVSHMEMX_UNIQUEID_ARGS_INITIALIZER" => format!("nvshmemx_uniqueid_args_t v{i} = {name};\n"),
+            name => format!("long long v{i}(void) {{ return (long long)({name}); }}\n"),
+        };
+    }
+    for (compiler, standard) in [("gcc", "c99"), ("clang", "c11"), ("g++", "c++11")] {
+        compiles_text("constants", compiler, standard, &text);
+    }
+}
+
+/// Sizes and versions of NVSHMEM's structures, which programs compiled with other headers pass.
+#[test]
+fn structures_have_their_sizes() {
+    let mut text = "#include <assert.h>\n".to_owned();
+    for family in ["nvshmem", "dushmem"] {
+        let upper = family.to_uppercase();
+        for (kind, bytes) in [
+            ("x_init_attr_t", 144),
+            ("x_init_args_t", 128),
+            ("x_uniqueid_t", 128),
+            ("x_uniqueid_args_t", 24),
+            ("_team_config_t", 64),
+            ("x_team_uniqueid_t", 8),
+            ("x_qp_handle_t", 4),
+            ("_team_t", 4),
+        ] {
+            text += &format!("static_assert(sizeof({family}{kind}) == {bytes}, \"{kind}\");\n");
+        }
+        text += &format!(
+            "static inline int {family}_versions(void) {{\n\
+             {family}x_init_attr_t attr = {upper}X_INIT_ATTR_INITIALIZER;\n\
+             {family}_team_config_t config = {upper}_TEAM_CONFIG_INITIALIZER;\n\
+             return attr.version == (2 << 16) + 144 && attr.args.version == (2 << 16) + 128 &&\n\
+             attr.args.uid_args.version == (1 << 16) + 24 && config.version == (2 << 16) + 64; }}\n"
+        );
+    }
+    text += "static_assert(sizeof(shmem_team_config_t) == 4, \"config\");\n\
+             static_assert(sizeof(shmem_ctx_session_config_t) == 8, \"session\");\n\
+             int main(void) { return nvshmem_versions() + dushmem_versions(); }\n";
+    compiles_text("sizes", "gcc", "c11", &text);
+    compiles_text("sizes", "g++", "c++11", &text);
 }

@@ -13,13 +13,33 @@ fn values_and_their_origins_are_shown() {
         assert!(text.contains(line), "{line}: {text}");
     }
     assert!(text.starts_with("dushmem 0.") && text.contains("shm, loopback"), "{text}");
-    let json = job().words("--json").run().success().stdout;
-    assert!(json.contains(r#""shmem": {"value": "5M", "origin": "SHMEM_SYMMETRIC_SIZE"}"#), "{json}");
-    if tools::installed("python3") {
-        let job =
-            Job::of("python3".as_ref()).words("-m json.tool --json-lines").stdin(&json.replace('\n', " "));
-        job.run().success();
-    }
+    let json = job().env("NVSHMEM_IB_SL", "a \"quoted\"\nvalue\u{1}").words("--json").run().success().stdout;
+    let facts: serde_json::Value = serde_json::from_str(&json).expect("valid JSON");
+    let find = |name: &str| {
+        let all = facts["variables"].as_array().expect("a list");
+        all.iter().find(|v| v["name"] == name).unwrap_or_else(|| panic!("{name} is missing")).clone()
+    };
+    let size = find("DUSHMEM_SYMMETRIC_SIZE");
+    assert_eq!(size["values"]["shmem"]["value"], "5M");
+    assert_eq!(size["values"]["shmem"]["origin"], "SHMEM_SYMMETRIC_SIZE");
+    assert_eq!(size["values"]["dushmem"]["origin"], "default");
+    let level = find("NVSHMEM_IB_SL");
+    assert_eq!(level["values"]["nvshmem"]["value"], "a \"quoted\"\nvalue\u{1}");
+    assert_eq!(
+        (&level["has_effect"], level["values"].as_object().map(|o| o.len())),
+        (&false.into(), Some(1))
+    );
+}
+
+#[test]
+fn variables_without_effect_are_shown_where_set() {
+    let info = || Job::of(&tools::program("dushinfo"));
+    assert!(!info().run().success().stdout.contains("NVSHMEM_QP_DEPTH"));
+    let set = info().env("NVSHMEM_QP_DEPTH", "7").run().success().stdout;
+    assert!(set.contains("NVSHMEM_QP_DEPTH = 7  (NVSHMEM_QP_DEPTH)\n    no effect: no network"), "{set}");
+    let all = info().words("--all").run().success().stdout;
+    assert!(all.contains("NVSHMEM_QP_DEPTH = 1024  (default)"), "{all}");
+    assert!(all.matches("no effect: ").count() > 80, "{all}");
 }
 
 #[test]

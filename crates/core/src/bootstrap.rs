@@ -3,7 +3,7 @@ use crate::job::JobPage;
 use std::fmt::Debug;
 use std::os::fd::BorrowedFd;
 
-/// Six methods are all that the engine needs before it has a heap.
+/// What the engine needs before it has a heap, and to end the job.
 pub trait Bootstrap: Debug + Send + Sync {
     /// This PE's number and the number of PEs.
     fn place(&self) -> (usize, usize);
@@ -25,4 +25,11 @@ pub trait Bootstrap: Debug + Send + Sync {
     /// Ends the whole job with exit code `code`, as `message` explains (one line, already printed by the
     /// caller if `message` is empty). Does not return.
     fn abort(&self, code: i32, message: &str) -> !;
+
+    /// Ends all other PEs, and lets this one exit by itself within a second, with its exit handlers, which
+    /// the caller sees to; the job's exit code is `code`. False where that is not possible: then
+    /// [`Bootstrap::abort`] is.
+    fn end_others(&self, _code: i32) -> bool {
+        false
+    }
 }

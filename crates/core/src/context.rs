@@ -1,7 +1,7 @@
 //! Communication contexts (OpenSHMEM section 9.5): independent streams of order and completion.
 use crate::team::Team;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Options of a context, as bits.
 pub mod options {
@@ -11,6 +11,22 @@ pub mod options {
     pub const PRIVATE: i64 = 2;
     /// Fence and quiet need not cover ordinary stores.
     pub const NOSTORE: i64 = 4;
+}
+
+/// What a program says about the operations that it is going to issue on a context (section 9.9): hints, which
+/// change nothing but, perhaps, speed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Session {
+    /// Bits of [`session`].
+    pub options: i64,
+    /// Operations that are expected; 0: unknown.
+    pub total_ops: usize,
+}
+
+/// Options of a session, as bits.
+pub mod session {
+    /// Operations may be collected.
+    pub const BATCH: i64 = 2;
 }
 
 /// What a transport knows of a context: operations under way, by PE.
@@ -69,11 +85,32 @@ pub struct Context {
     /// True where peers are reached by load and store and PE numbers are the world's.
     plain: bool,
     pending: Arc<Pending>,
+    session: Mutex<Option<Session>>,
 }
 
 impl Context {
     pub(crate) fn new(id: u32, pes: usize, team: Option<Arc<Team>>, options: i64, mapped: bool) -> Context {
-        Context { plain: mapped && team.is_none(), team, options, pending: Arc::new(Pending::new(id, pes)) }
+        let pending = Arc::new(Pending::new(id, pes));
+        Context { plain: mapped && team.is_none(), team, options, pending, session: Mutex::default() }
+    }
+
+    /// The session that is open, where one is.
+    pub fn session(&self) -> Option<Session> {
+        *self.session.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Opens a session, or adds options to the one that is open, and changes the number of operations where one
+    /// is given.
+    pub fn start_session(&self, options: i64, total_ops: Option<usize>) {
+        let mut open = self.session.lock().unwrap_or_else(PoisonError::into_inner);
+        let session = open.get_or_insert_default();
+        session.options |= options;
+        session.total_ops = total_ops.unwrap_or(session.total_ops);
+    }
+
+    /// Ends the session, however often it was opened; nothing where there is none.
+    pub fn stop_session(&self) {
+        *self.session.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// The team whose PE numbers are used, `None` for the world.

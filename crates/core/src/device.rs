@@ -7,7 +7,7 @@ use crate::coll::reduce::Reducer;
 use crate::error::Result;
 use crate::signal::SignalOp;
 use crate::team::Team;
-use crate::until::Cmp;
+use crate::until::{Cmp, CmpValues};
 use crate::world::World;
 use std::fmt::Debug;
 use std::os::fd::OwnedFd;
@@ -133,6 +133,15 @@ pub enum Word {
     U64(u64),
 }
 
+/// What a stream compares several words with.
+#[derive(Clone, Copy, Debug)]
+pub enum Words {
+    /// All with the same value.
+    One(Word),
+    /// Each with its own, of an array of the type of this value.
+    Each(*const u8, Word),
+}
+
 /// An operation of the engine, in stream order. Lengths are in bytes; PEs are those of the world.
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "the arguments are those of the calls of World with these names")]
@@ -214,6 +223,13 @@ pub enum StreamOp {
         ivar: Address,
         cmp: Cmp,
         value: Word,
+    },
+    WaitUntilAll {
+        ivars: Address,
+        len: usize,
+        status: *const i32,
+        cmp: Cmp,
+        values: Words,
     },
     SignalWaitUntil {
         sig: *mut u64,
@@ -352,6 +368,9 @@ impl StreamOp {
                 WaitUntil { ivar, cmp, value } => {
                     wait(world, crate::error::Call::WaitUntil, ivar, cmp, value)
                 }
+                WaitUntilAll { ivars, len, status, cmp, values } => {
+                    wait_all(world, ivars, len, status, cmp, values)
+                }
                 SignalWaitUntil { sig, cmp, value } => {
                     wait(world, crate::error::Call::SignalWaitUntil, sig.cast(), cmp, Word::U64(value))
                 }
@@ -388,4 +407,36 @@ unsafe fn wait(world: &World, call: crate::error::Call, ivar: Address, cmp: Cmp,
             Word::U64(v) => world.wait_until(call, ivar.cast::<u64>(), cmp, v).map(drop),
         }
     }
+}
+
+/// # Safety
+/// As for [`World::wait_until_all`].
+unsafe fn wait_all(
+    world: &World,
+    ivars: Address,
+    len: usize,
+    status: *const i32,
+    cmp: Cmp,
+    values: Words,
+) -> Result<()> {
+    macro_rules! typed {
+        ($($word:ident $t:ty),*) => {
+            match values {
+                $(Words::One(Word::$word(value)) => {
+                    // SAFETY: as the caller promises.
+                    unsafe {
+                        world.wait_until_all(ivars.cast::<$t>(), len, status, cmp, CmpValues::One(value))
+                    }
+                })*
+                $(Words::Each(values, Word::$word(_)) => {
+                    // SAFETY: as the caller promises.
+                    unsafe {
+                        let values = CmpValues::Each(values.cast::<$t>());
+                        world.wait_until_all(ivars.cast::<$t>(), len, status, cmp, values)
+                    }
+                })*
+            }
+        };
+    }
+    typed! { I16 i16, U16 u16, I32 i32, U32 u32, I64 i64, U64 u64 }
 }

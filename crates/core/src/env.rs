@@ -22,6 +22,49 @@ pub struct Found {
     pub value: String,
 }
 
+/// A variable and its value.
+#[derive(Clone, Debug)]
+pub struct Shown {
+    /// Which.
+    pub variable: &'static Variable,
+    /// The name that programs of this family set, or the one that is set.
+    pub name: String,
+    /// Its value, or the default.
+    pub value: String,
+    /// Whether it is set.
+    pub is_set: bool,
+}
+
+/// How much a PE tells about what it does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DebugLevel {
+    /// Nothing.
+    Off,
+    /// What is odd.
+    Warn,
+    /// Settings, memory, teams: what happens a few times.
+    Info,
+    /// Allocations and contexts, too.
+    Trace,
+}
+
+impl DebugLevel {
+    /// From the value of a variable; anything that is no level asks for [`DebugLevel::Info`].
+    fn parse(found: &Found) -> DebugLevel {
+        let value = found.value.trim().to_ascii_uppercase();
+        match value.as_str() {
+            "" if found.is_nvshmems() => DebugLevel::Off,
+            "" | "0" | "N" | "NO" | "FALSE" | "OFF" if found.variable.starts_with("DUSHMEM_") => {
+                DebugLevel::Off
+            }
+            "VERSION" => DebugLevel::Off,
+            "WARN" | "WARNING" => DebugLevel::Warn,
+            "TRACE" => DebugLevel::Trace,
+            _ => DebugLevel::Info,
+        }
+    }
+}
+
 /// What the environment says.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -43,8 +86,32 @@ pub struct Settings {
     pub cpus: usize,
     /// One line about the library and the heap at init.
     pub print_version: bool,
+    /// All variables with value and meaning at init.
+    pub print_info: bool,
+    /// Those without effect too.
+    pub print_hidden: bool,
+    /// Diagnostic lines.
+    pub debug: DebugLevel,
+    /// Where they go instead of standard error; %h is the host, %p the process id.
+    pub debug_file: Option<String>,
+    /// Seconds to wait at init for a debugger.
+    pub attach_delay: u64,
+    /// What [`Settings::print_info`] prints and diagnostic lines begin with: filled in where one of them is wanted.
+    pub shown: Vec<Shown>,
     /// Things worth a warning that were found while reading.
     pub warnings: Vec<String>,
+}
+
+impl Found {
+    /// True where NVSHMEM's rules for values hold.
+    fn is_nvshmems(&self) -> bool {
+        self.variable.starts_with("NVSHMEM_")
+    }
+
+    /// Yes or no as NVSHMEM reads it: by the first letter.
+    fn is_on_for_nvshmem(&self) -> bool {
+        !self.value.starts_with(['0', 'N', 'n', 'F', 'f'])
+    }
 }
 
 /// A variable of this process.
@@ -52,9 +119,10 @@ pub fn variable(name: &str) -> Option<String> {
     std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
 }
 
-/// Looks for `name` under each prefix in turn.
+/// Looks for `name` under each prefix under which it exists, in turn.
 pub fn find(prefixes: &[&str], name: &str, get: &dyn Fn(&str) -> Option<String>) -> Option<Found> {
-    prefixes.iter().find_map(|prefix| {
+    let exists = |prefix: &&&str| VARIABLES.iter().any(|v| v.name == name && v.prefixes.contains(prefix));
+    prefixes.iter().filter(exists).find_map(|prefix| {
         let variable = format!("{prefix}_{name}");
         get(&variable).map(|value| Found { variable, value })
     })
@@ -80,11 +148,13 @@ pub fn strangers<'a>(names: impl IntoIterator<Item = &'a str>, all: bool) -> Vec
     for full in names {
         let prefix = ["DUSHMEM_", "NVSHMEM_", "SHMEM_", "SMA_"].into_iter().find(|p| full.starts_with(p));
         let Some((prefix, name)) = prefix.map(|p| (p, &full[p.len()..])) else { continue };
-        let known = VARIABLES.iter().any(|v| v.name == name) || OTHERS.contains(&full);
+        let exists = |v: &&Variable| v.prefixes.contains(&prefix.trim_end_matches('_'));
+        let known = VARIABLES.iter().filter(exists).any(|v| v.name == name) || OTHERS.contains(&full);
         if known || full.starts_with("DUSHMEM_TESTKIT_") {
             continue;
         }
-        match VARIABLES.iter().find(|v| v.name.len() > 4 && distance(v.name, name) <= 2) {
+        let near = |v: &&Variable| v.has_effect && v.name.len() > 4 && distance(v.name, name) <= 2;
+        match VARIABLES.iter().filter(exists).find(near) {
             Some(v) => warnings.push(format!("{full} is set; is {prefix}{} meant?", v.name)),
             None if all && prefix == "DUSHMEM_" => {
                 warnings.push(format!("{full} is set, but dushmem has no such variable"));
@@ -111,6 +181,32 @@ fn distance(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
+impl Shown {
+    /// A variable as programs see it that look for `prefixes`; `None` for those of other families.
+    fn of(
+        variable: &'static Variable,
+        prefixes: &[&str],
+        find: &dyn Fn(&str) -> Option<Found>,
+    ) -> Option<Shown> {
+        let own =
+            prefixes.iter().rev().find(|prefix| variable.prefixes.contains(prefix) && **prefix != "SMA")?;
+        // Some names mean different things in two families.
+        let mine = |found: &Found| {
+            variable
+                .prefixes
+                .iter()
+                .any(|prefix| found.variable.strip_suffix(variable.name) == Some(&format!("{prefix}_")))
+        };
+        Some(match find(variable.name).filter(mine) {
+            Some(found) => Shown { variable, name: found.variable, value: found.value, is_set: true },
+            None => {
+                let (name, value) = (format!("{own}_{}", variable.name), variable.default.to_owned());
+                Shown { variable, name, value, is_set: false }
+            }
+        })
+    }
+}
+
 impl Settings {
     /// Reads the settings. `prefixes` are tried in order, `DUSHMEM` first; `get` looks a variable up.
     pub fn read(prefixes: &[&str], get: &dyn Fn(&str) -> Option<String>) -> Result<Settings> {
@@ -124,6 +220,9 @@ impl Settings {
         let mut heap_size = 1 << 30;
         if let Some(found) = find("SYMMETRIC_SIZE") {
             let size = Size::parse(&found.value).map_err(|why| bad(&found, why))?;
+            if !size.rest.is_empty() && found.is_nvshmems() {
+                return Err(bad(&found, "not a size; nothing may follow K, M, G or T"));
+            }
             if !size.rest.is_empty() {
                 warnings.push(format!(
                     "{}={}: read as {} bytes; \"{}\" behind the size was ignored",
@@ -147,6 +246,9 @@ impl Settings {
         };
         let switch = |name: &str| -> Result<Option<bool>> {
             let Some(found) = find(name) else { return Ok(None) };
+            if found.is_nvshmems() {
+                return Ok(Some(found.is_on_for_nvshmem()));
+            }
             match found.value.trim().to_ascii_lowercase().as_str() {
                 "1" | "y" | "yes" | "true" | "on" => Ok(Some(true)),
                 "" | "0" | "n" | "no" | "false" | "off" => Ok(Some(false)),
@@ -161,16 +263,39 @@ impl Settings {
                 _ => return Err(bad(&found, "not a transport of this build; there are shm and loopback")),
             },
         };
+        // OpenSHMEM asks for any value, NVSHMEM for a switch.
+        let present =
+            |name: &str| find(name).is_some_and(|found| !found.is_nvshmems() || found.is_on_for_nvshmem());
+        let mut team_slots = 256;
+        if prefixes.contains(&"NVSHMEM") && find("TEAM_SLOTS").is_none() && find("MAX_TEAMS").is_some() {
+            // The smallest of ours is more than the smallest of NVSHMEM's.
+            team_slots = number("MAX_TEAMS", 128, 1, 2048)?.max(8);
+        }
+        let debug_value = find("DEBUG");
+        let debug = debug_value.as_ref().map_or(DebugLevel::Off, DebugLevel::parse);
+        let wants_version =
+            debug_value.is_some_and(|found| found.value.trim().eq_ignore_ascii_case("version"));
+        let print_info = present("INFO");
+        let mut shown = Vec::new();
+        if print_info || debug >= DebugLevel::Info {
+            shown = VARIABLES.iter().filter_map(|variable| Shown::of(variable, prefixes, &find)).collect();
+        }
         Ok(Settings {
             heap_size,
-            team_slots: number("TEAM_SLOTS", 256, 8, 2048)? as usize,
+            team_slots: number("TEAM_SLOTS", team_slots, 8, 2048)? as usize,
             transport,
             loopback_seed: number("LOOPBACK_SEED", 1, 0, u64::MAX)?,
             static_data: switch("STATIC")?,
             huge_pages: switch("HUGE_PAGES")?.unwrap_or(true),
             equal_addresses: switch("EQUAL_ADDRESSES")?.unwrap_or(true),
             cpus: number("CPUS", 0, 0, 65536)? as usize,
-            print_version: find("VERSION").is_some(),
+            print_version: present("VERSION") || wants_version,
+            print_info,
+            print_hidden: present("INFO_HIDDEN"),
+            debug,
+            debug_file: find("DEBUG_FILE").map(|found| found.value).filter(|file| !file.is_empty()),
+            attach_delay: number("DEBUG_ATTACH_DELAY", 0, 0, 86_400)?,
+            shown,
             warnings,
         })
     }
@@ -207,5 +332,75 @@ mod tests {
         ] {
             assert_eq!(of(fine), "");
         }
+    }
+
+    const NVSHMEM: &[&str] = &["DUSHMEM", "NVSHMEM"];
+    const SHMEM: &[&str] = &["DUSHMEM", "SHMEM", "SMA"];
+
+    fn read(prefixes: &[&str], pairs: &[(&str, &str)]) -> Result<Settings> {
+        let get =
+            |name: &str| pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
+        Settings::read(prefixes, &get)
+    }
+
+    #[test]
+    fn prefixes_have_an_order() {
+        let all =
+            [("DUSHMEM_SYMMETRIC_SIZE", "1M"), ("SHMEM_SYMMETRIC_SIZE", "2M"), ("SMA_SYMMETRIC_SIZE", "3M")];
+        for (at, size) in [(0, 1), (1, 2), (2, 3)] {
+            assert_eq!(read(SHMEM, &all[at..]).unwrap().heap_size, size << 20);
+        }
+        assert_eq!(read(NVSHMEM, &all[1..]).unwrap().heap_size, 1 << 30);
+        assert_eq!(read(NVSHMEM, &[("NVSHMEM_SYMMETRIC_SIZE", "2G")]).unwrap().heap_size, 2 << 30);
+    }
+
+    #[test]
+    fn values_are_read_by_the_rules_of_their_family() {
+        // OpenSHMEM: the suffix counts, the rest is ignored, and told.
+        let odd = read(SHMEM, &[("SHMEM_SYMMETRIC_SIZE", "20kk")]).unwrap();
+        assert_eq!(odd.heap_size, 20 << 10);
+        assert!(odd.warnings[0].contains("read as 20480 bytes"), "{:?}", odd.warnings);
+        // NVSHMEM: nothing may follow.
+        let error = read(NVSHMEM, &[("NVSHMEM_SYMMETRIC_SIZE", "20kk")]).unwrap_err().to_string();
+        assert!(error.starts_with("NVSHMEM_SYMMETRIC_SIZE=20kk: not a size"), "{error}");
+        // Any value of OpenSHMEM's, a switch of NVSHMEM's.
+        for value in ["", "0", "no", "1", "yes"] {
+            let settings = read(SHMEM, &[("SHMEM_VERSION", value), ("SHMEM_INFO", value)]).unwrap();
+            assert!(settings.print_version && settings.print_info, "{value}");
+        }
+        for (value, on) in
+            [("0", false), ("no", false), ("False", false), ("1", true), ("yes", true), ("x", true)]
+        {
+            let settings = read(NVSHMEM, &[("NVSHMEM_VERSION", value), ("NVSHMEM_STATIC", value)]).unwrap();
+            assert_eq!((settings.print_version, settings.static_data), (on, Some(on)), "{value}");
+        }
+        assert!(read(&["DUSHMEM"], &[("DUSHMEM_STATIC", "x")]).is_err());
+    }
+
+    #[test]
+    fn names_of_nvshmem_have_their_effect() {
+        let slots = |pairs: &[(&str, &str)]| read(NVSHMEM, pairs).map(|settings| settings.team_slots);
+        assert_eq!(slots(&[("NVSHMEM_MAX_TEAMS", "32")]), Ok(32));
+        assert_eq!(slots(&[("NVSHMEM_MAX_TEAMS", "2")]), Ok(8));
+        assert_eq!(slots(&[("NVSHMEM_MAX_TEAMS", "32"), ("DUSHMEM_TEAM_SLOTS", "64")]), Ok(64));
+        assert!(slots(&[("NVSHMEM_MAX_TEAMS", "many")]).is_err());
+        assert_eq!(read(SHMEM, &[("NVSHMEM_MAX_TEAMS", "32")]).unwrap().team_slots, 256);
+        // Known without effect: whatever the value.
+        assert!(
+            read(NVSHMEM, &[("NVSHMEM_IB_SL", "x"), ("NVSHMEM_QP_DEPTH", "")]).unwrap().warnings.is_empty()
+        );
+        assert_eq!(VARIABLES.iter().filter(|v| v.prefixes.contains(&"NVSHMEM") && !v.has_effect).count(), 93);
+    }
+
+    #[test]
+    fn levels_of_diagnostic_lines() {
+        let level = |prefixes, name, value| read(prefixes, &[(name, value)]).unwrap().debug;
+        assert_eq!(level(SHMEM, "SHMEM_DEBUG", "0"), DebugLevel::Info, "any value");
+        assert_eq!(level(SHMEM, "SHMEM_DEBUG", "trace"), DebugLevel::Trace);
+        assert_eq!(level(SHMEM, "DUSHMEM_DEBUG", "0"), DebugLevel::Off);
+        assert_eq!(level(NVSHMEM, "NVSHMEM_DEBUG", ""), DebugLevel::Off);
+        assert_eq!(level(NVSHMEM, "NVSHMEM_DEBUG", "WARN"), DebugLevel::Warn);
+        assert!(read(NVSHMEM, &[("NVSHMEM_DEBUG", "VERSION")]).unwrap().print_version);
+        assert_eq!(level(NVSHMEM, "SHMEM_DEBUG", "1"), DebugLevel::Off, "another family's");
     }
 }

@@ -37,10 +37,11 @@ pub enum Call {
     Alltoalls = 26,
     Scan = 27,
     ReduceScatter = 28,
+    TeamInit = 29,
 }
 
 impl Call {
-    const NAMES: [&'static str; 29] = [
+    const NAMES: [&'static str; 30] = [
         "nothing",
         "init",
         "finalize",
@@ -70,6 +71,7 @@ impl Call {
         "alltoalls",
         "scan",
         "reducescatter",
+        "team_init",
     ];
 
     /// The call's name without a family prefix, from its number.

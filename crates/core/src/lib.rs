@@ -6,26 +6,32 @@
 pub mod amo;
 pub mod atomics;
 pub mod bootstrap;
+pub mod buffers;
 pub mod coll;
 pub mod context;
 pub mod device;
+mod diary;
 pub mod env;
 pub mod error;
 pub mod fastpath;
 #[path = "gen/env.rs"]
 mod gen_env;
+pub mod half;
 pub mod heap;
 pub mod job;
 pub mod lock;
 #[cfg(all(test, loom))]
 mod loom_models;
+pub mod meeting;
 pub mod order;
 mod placement;
 pub mod process;
 pub mod rma;
 pub mod signal;
 pub mod size;
+pub mod split;
 pub mod statics;
+pub mod strided;
 pub mod sync;
 pub mod team;
 pub mod transport;

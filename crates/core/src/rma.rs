@@ -16,6 +16,10 @@ macro_rules! scalars {
         unsafe impl Scalar for $t {}
     )*};
 }
+// SAFETY: two bytes each.
+unsafe impl Scalar for crate::half::Half {}
+// SAFETY: as above.
+unsafe impl Scalar for crate::half::BFloat16 {}
 scalars!(i8, u8, i16, u16, i32, u32, i64, u64, isize, usize, f32, f64, i128, u128);
 
 impl World {
@@ -204,89 +208,6 @@ impl World {
             Ok(value.assume_init())
         }
     }
-
-    /// Copies `nelems` elements of `elem` bytes, every `sst`-th of `source` to every `dst`-th of `dest` on
-    /// PE `pe`. Strides are in elements and at least 1.
-    ///
-    /// # Safety
-    /// As for [`World::put`], for the elements touched.
-    #[allow(clippy::too_many_arguments, reason = "those of the standard's call")]
-    pub unsafe fn iput(
-        &self,
-        ctx: &Context,
-        dest: *mut u8,
-        source: *const u8,
-        dst: isize,
-        sst: isize,
-        elem: usize,
-        nelems: usize,
-        pe: i32,
-    ) -> Result<()> {
-        let strided = Strided::check(dst, sst, elem, nelems)?;
-        let target = self.target_or_empty(ctx, "dest", dest as usize, strided.dest_span, pe)?;
-        if !near("source", source, strided.source_span)? {
-            return Ok(());
-        }
-        if ctx.is_plain()
-            && let Some(at) = self.window().translate(dest as usize, strided.dest_span, target)
-        {
-            // SAFETY: both spans were checked or are the caller's.
-            unsafe { strided.copy(at as *mut u8, source) };
-        } else {
-            for i in 0..nelems {
-                let dest = dest as usize + i * strided.dst;
-                // SAFETY: element i of both spans.
-                unsafe {
-                    let source = source.add(i * strided.sst);
-                    let put = Put { pe: target, dest, source, bytes: elem, reuse: Reuse::AtReturn };
-                    self.transport().put(ctx.pending(), put);
-                }
-            }
-        }
-        self.ring(target);
-        Ok(())
-    }
-
-    /// Copies `nelems` elements of `elem` bytes, every `sst`-th of `source` on PE `pe` to every `dst`-th of
-    /// `dest`. Strides are in elements and at least 1.
-    ///
-    /// # Safety
-    /// As for [`World::get`], for the elements touched.
-    #[allow(clippy::too_many_arguments, reason = "those of the standard's call")]
-    pub unsafe fn iget(
-        &self,
-        ctx: &Context,
-        dest: *mut u8,
-        source: *const u8,
-        dst: isize,
-        sst: isize,
-        elem: usize,
-        nelems: usize,
-        pe: i32,
-    ) -> Result<()> {
-        let strided = Strided::check(dst, sst, elem, nelems)?;
-        let target = self.target_or_empty(ctx, "source", source as usize, strided.source_span, pe)?;
-        if !near("dest", dest, strided.dest_span)? {
-            return Ok(());
-        }
-        if ctx.is_plain()
-            && let Some(at) = self.window().translate(source as usize, strided.source_span, target)
-        {
-            // SAFETY: both spans were checked or are the caller's.
-            unsafe { strided.copy(dest, at as *const u8) };
-        } else {
-            for i in 0..nelems {
-                let source = source as usize + i * strided.sst;
-                // SAFETY: element i of both spans.
-                unsafe {
-                    let dest = dest.add(i * strided.dst);
-                    let get = Get { pe: target, dest, source, bytes: elem, reuse: Reuse::AtReturn };
-                    self.transport().get(ctx.pending(), get);
-                }
-            }
-        }
-        Ok(())
-    }
 }
 
 /// Checks the local buffer of a transfer; false where there is nothing to transfer.
@@ -295,50 +216,5 @@ pub(crate) fn near(arg: &'static str, buffer: *const u8, bytes: usize) -> Result
         0 => Ok(false),
         _ if buffer.is_null() => Err(Error::Null { arg }),
         _ => Ok(true),
-    }
-}
-
-/// Strides in bytes and the bytes from the first element to the end of the last.
-struct Strided {
-    dst: usize,
-    sst: usize,
-    elem: usize,
-    nelems: usize,
-    dest_span: usize,
-    source_span: usize,
-}
-
-impl Strided {
-    fn check(dst: isize, sst: isize, elem: usize, nelems: usize) -> Result<Strided> {
-        let one = |arg: &'static str, stride: isize| {
-            if stride < 1 && nelems > 0 {
-                let why = "strides count elements and are at least 1";
-                return Err(Error::BadValue { arg, value: stride as i64, why });
-            }
-            let bytes = (stride.max(1) as usize).checked_mul(elem);
-            let span = bytes
-                .and_then(|bytes| bytes.checked_mul(nelems.saturating_sub(1)))
-                .and_then(|bytes| bytes.checked_add(if nelems > 0 { elem } else { 0 }));
-            match (bytes, span) {
-                (Some(bytes), Some(span)) => Ok((bytes, span)),
-                _ => Err(Error::BadValue {
-                    arg: "nelems",
-                    value: nelems as i64,
-                    why: "more than the address space",
-                }),
-            }
-        };
-        let (dst, dest_span) = one("dst", dst)?;
-        let (sst, source_span) = one("sst", sst)?;
-        Ok(Strided { dst, sst, elem, nelems, dest_span, source_span })
-    }
-
-    /// # Safety
-    /// Both spans are valid.
-    unsafe fn copy(&self, dest: *mut u8, source: *const u8) {
-        for i in 0..self.nelems {
-            // SAFETY: element i of both spans.
-            unsafe { mapped::copy(dest.add(i * self.dst), source.add(i * self.sst), self.elem) };
-        }
     }
 }

@@ -88,6 +88,11 @@ pub fn share(offer: &Offer, memory: impl AsFd, offset: u64) -> Result<Vec<Placed
         let _ = SHARED.set(Shared { segments: offer.segments.clone(), memory, offset, owner });
         fault::at_fork(before_fork, after_fork_parent, after_fork_child);
     }
+    // Globals that an earlier job of this process has moved stay in the memory of that job.
+    let same = |shared: &Shared| dushmem_os::socket::same_file(&shared.memory, memory.as_fd());
+    if !SHARED.get().is_some_and(same) {
+        return Err(Refusal::System);
+    }
     let mut at = 0;
     let place = |s: &Segment| {
         let placed = Placed { start: s.start, len: s.len, offset: at };

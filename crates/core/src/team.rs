@@ -2,14 +2,15 @@
 //!
 //! The state lies in a *team slot* of the internals. All members of a team use the same slot number, so a
 //! member finds everybody's slot by address arithmetic; the counted line of rank 0 is the one used.
-//! Creating a team is collective over its parent only: the parent's members exchange which slots they have
-//! free, and all compute the same answer.
+//! Teams are made by [`crate::split`], which is collective over a parent only, and by [`crate::meeting`], which
+//! needs no parent.
 use crate::coll::slot::{PAYLOAD, TeamSlot};
+use crate::env::DebugLevel;
 use crate::error::{Call, Error, Result};
 use crate::sync::{SyncLine, tag};
 use crate::world::World;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 /// Handles of the predefined teams, as NVSHMEM numbers them.
 pub mod handles {
@@ -30,6 +31,27 @@ pub mod handles {
 /// Low bits of a handle: the slot. The bits above tell successive teams in one slot apart.
 const SLOT_BITS: u32 = 12;
 
+/// What a program asks of a team when it makes it (section 9.4.3). Stored for those who ask; contexts can be
+/// made whatever it says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TeamConfig {
+    /// Contexts that the program means to make on the team.
+    pub num_contexts: i32,
+    /// The number under which its members have met, where they did.
+    pub unique_id: u64,
+}
+
+impl TeamConfig {
+    /// The number that stands for none.
+    pub const NO_ID: u64 = u64::MAX;
+}
+
+impl Default for TeamConfig {
+    fn default() -> Self {
+        TeamConfig { num_contexts: 0, unique_id: Self::NO_ID }
+    }
+}
+
 /// A team that this PE is a member of.
 #[derive(Debug)]
 pub struct Team {
@@ -41,6 +63,7 @@ pub struct Team {
     epoch: AtomicU32,
     meets: Meets,
     destroyed: AtomicBool,
+    config: Mutex<TeamConfig>,
 }
 
 /// What the members synchronise with.
@@ -59,6 +82,24 @@ unsafe impl Send for Team {}
 unsafe impl Sync for Team {}
 
 impl Team {
+    /// A team in a slot. The line, that of rank 0's slot, has to stay mapped as long as the team is used.
+    pub(crate) fn new(handle: i32, slot: usize, pes: Box<[u32]>, me: usize, line: *const SyncLine) -> Team {
+        // SAFETY: the caller's line is mapped.
+        let epoch = AtomicU32::new(unsafe { &*line }.released_epoch());
+        let (destroyed, config) = (AtomicBool::new(false), Mutex::default());
+        Team { handle, slot, me, pes, epoch, meets: Meets::Slot(line), destroyed, config }
+    }
+
+    /// What the program asked of the team.
+    pub fn config(&self) -> TeamConfig {
+        *self.config.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes what the program asks of the team. Known to this PE only.
+    pub fn set_config(&self, config: TeamConfig) {
+        *self.config.lock().unwrap_or_else(PoisonError::into_inner) = config;
+    }
+
     /// The number that C programs hold.
     pub fn handle(&self) -> i32 {
         self.handle
@@ -107,6 +148,7 @@ impl Team {
             epoch: AtomicU32::new(0),
             meets: Meets::Array(psync),
             destroyed: AtomicBool::new(false),
+            config: Mutex::default(),
         }
     }
 
@@ -165,7 +207,7 @@ impl Teams {
     }
 
     /// One bit a slot, set where free for the program's teams.
-    fn free_bits(&self) -> Vec<u64> {
+    pub(crate) fn free_bits(&self) -> Vec<u64> {
         let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
         let mut bits = vec![0u64; slots.len().div_ceil(64)];
         for (i, entry) in slots.iter().enumerate().skip(handles::FIRST_USER) {
@@ -177,7 +219,7 @@ impl Teams {
     }
 
     /// Keeps a slot from other threads. False where one of them was faster.
-    fn reserve(&self, slot: usize) -> bool {
+    pub(crate) fn reserve(&self, slot: usize) -> bool {
         let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
         let entry = &mut slots[slot];
         let free = entry.team.is_none() && !entry.reserved;
@@ -185,7 +227,7 @@ impl Teams {
         free
     }
 
-    fn unreserve(&self, slot: usize) {
+    pub(crate) fn unreserve(&self, slot: usize) {
         self.slots.write().unwrap_or_else(PoisonError::into_inner)[slot].reserved = false;
     }
 
@@ -196,17 +238,7 @@ impl Teams {
             entry.generation = (entry.generation + 1) & 0x3ffff;
         }
         let handle = (slot as u32 | entry.generation << SLOT_BITS) as i32;
-        // SAFETY: the caller's line is mapped.
-        let epoch = AtomicU32::new(unsafe { &*line }.released_epoch());
-        let team = Arc::new(Team {
-            handle,
-            slot,
-            me,
-            pes,
-            epoch,
-            meets: Meets::Slot(line),
-            destroyed: AtomicBool::new(false),
-        });
+        let team = Arc::new(Team::new(handle, slot, pes, me, line));
         entry.team = Some(Arc::clone(&team));
         entry.reserved = false;
         team
@@ -233,102 +265,6 @@ impl World {
         self.check_alive()
     }
 
-    /// Splits off the team of the parent's PEs `start, start + stride, ...`, `size` of them. The stride may
-    /// be negative, and is irrelevant for one PE. Collective over the parent; gives the new team's handle to
-    /// its members and `None` to the parent's other PEs. Fails on all of them alike.
-    pub fn split_strided(&self, parent: &Team, start: i32, stride: i32, size: i32) -> Result<Option<i32>> {
-        self.check_team(parent)?;
-        let of = "the parent team";
-        let n = parent.n_pes();
-        let last = i64::from(start) + i64::from(stride) * (i64::from(size) - 1);
-        let wrong = match () {
-            _ if size < 1 => Some(("size", size, "a team has at least one PE")),
-            _ if size > n => Some(("size", size, "more PEs than the parent team has")),
-            _ if stride == 0 && size > 1 => {
-                Some(("stride", stride, "zero is possible for a team of one PE only"))
-            }
-            _ if start < 0 || start >= n || last < 0 || last >= i64::from(n) => {
-                Some(("start", start, "start + (size - 1) * stride is no PE of the parent team"))
-            }
-            _ => None,
-        };
-        let ranks: Vec<usize> = match wrong {
-            None => {
-                (0..i64::from(size)).map(|i| (i64::from(start) + i * i64::from(stride)) as usize).collect()
-            }
-            Some(_) => Vec::new(),
-        };
-        let made = self.split_list(parent, &ranks, [start as u64, stride as u64, size as u64]);
-        match wrong {
-            Some(("start", value, _)) if value < 0 || value >= n => {
-                made.and(Err(Error::BadPe { arg: "start", pe: value, n: n as usize, of }))
-            }
-            Some((arg, value, why)) => made.and(Err(Error::BadValue { arg, value: value.into(), why })),
-            None => made,
-        }
-    }
-
-    /// Splits off the team of the parent's PEs `ranks`, in that order; with no ranks only checks that all
-    /// of the parent's PEs made the same call. Collective over the parent.
-    pub fn split_list(&self, parent: &Team, ranks: &[usize], what: [u64; 3]) -> Result<Option<i32>> {
-        let sign = tag(&[Call::TeamSplit as u64, what[0], what[1], what[2]]);
-        let member = ranks.iter().position(|&rank| rank == parent.me());
-        // Other threads of a member may split other teams meanwhile, so a slot that all members had free may
-        // be gone; then all choose again, and begin to look at another place, not to meet in lockstep.
-        for attempt in 0.. {
-            let Some(slot) = self.choose_slot(parent, ranks, sign, what[2], attempt)? else {
-                return Ok(None);
-            };
-            let mine = member.is_none() || self.teams().reserve(slot);
-            let all = self.exchange(parent, Call::TeamSplit, sign, what[2], &[mine.into()]);
-            let made = all.as_ref().is_ok_and(|all| all.iter().all(|&got| got == 1));
-            if let (Some(me), true) = (member, made) {
-                let pes: Box<[u32]> = ranks.iter().map(|&rank| parent.pes()[rank]).collect();
-                let line = self.slot_line(slot, pes[0] as usize);
-                return Ok(Some(self.teams().insert(slot, pes, me, line).handle()));
-            }
-            if member.is_some() && mine {
-                self.teams().unreserve(slot);
-            }
-            if all.map(|_| made)? {
-                return Ok(None);
-            }
-        }
-        unreachable!("attempts do not end")
-    }
-
-    /// A slot that all members-to-be have free, the same on all PEs of the parent; `None` without ranks.
-    fn choose_slot(
-        &self,
-        parent: &Team,
-        ranks: &[usize],
-        sign: u32,
-        detail: u64,
-        attempt: usize,
-    ) -> Result<Option<usize>> {
-        let mine = self.teams().free_bits();
-        let bytes: Vec<u8> = mine.iter().flat_map(|word| word.to_ne_bytes()).collect();
-        let all = self.exchange(parent, Call::TeamSplit, sign, detail, &bytes)?;
-        if ranks.is_empty() {
-            return Ok(None);
-        }
-        let mut common = vec![u64::MAX; mine.len()];
-        for &rank in ranks {
-            let theirs = &all[rank * bytes.len()..(rank + 1) * bytes.len()];
-            for (word, bits) in common.iter_mut().zip(theirs.chunks_exact(8)) {
-                *word &= u64::from_ne_bytes(bits.try_into().unwrap_or_default());
-            }
-        }
-        let free: Vec<usize> =
-            (0..mine.len() * 64).filter(|&slot| common[slot / 64] >> (slot % 64) & 1 == 1).collect();
-        if free.is_empty() {
-            let (what, variable) = ("team slots of a PE", "DUSHMEM_TEAM_SLOTS");
-            return Err(Error::Exhausted { what, limit: self.team_slots(), variable });
-        }
-        let skip = attempt.min(1) * tag(&[parent.slot() as u64, attempt as u64]) as usize;
-        Ok(Some(free[skip % free.len()]))
-    }
-
     /// Destroys a team. Collective over its members.
     pub fn team_destroy(&self, handle: i32) -> Result<()> {
         let team = self.team(handle)?;
@@ -339,6 +275,7 @@ impl World {
         // Nobody may use the slot anew while another member is still in a collective.
         let agreed = self.synchronise(&team, Call::TeamDestroy, tag(&[Call::TeamDestroy as u64]), 0);
         team.destroyed.store(true, Ordering::Relaxed);
+        self.note(DebugLevel::Info, || format!("team {handle:#x} destroyed"));
         self.teams().remove(team.slot());
         agreed
     }
@@ -348,7 +285,7 @@ impl World {
         source.world_pe(pe).and_then(|world| dest.rank_of(world)).map_or(-1, |rank| rank as i32)
     }
 
-    fn slot_line(&self, slot: usize, pe: usize) -> *const SyncLine {
+    pub(crate) fn slot_line(&self, slot: usize, pe: usize) -> *const SyncLine {
         // SAFETY: the slot lies in mapped internals.
         unsafe { &raw const (*self.team_slot(slot, pe)).line }
     }

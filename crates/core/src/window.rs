@@ -205,6 +205,16 @@ impl Window {
         self.placed.iter().find(inside).map(|p| self.heap_len + p.offset + (addr - p.start))
     }
 
+    /// The own address of the object with that number.
+    pub fn object_at(&self, offset: usize) -> Option<usize> {
+        if offset < self.heap_len {
+            return Some(self.heap + offset);
+        }
+        let offset = offset - self.heap_len;
+        let inside = |p: &&Placed| offset.wrapping_sub(p.offset) < p.len;
+        self.placed.iter().find(inside).map(|p| p.start + (offset - p.offset))
+    }
+
     /// Whose memory an address lies in, if it is a peer's seen through this window.
     pub fn peer_of(&self, addr: usize) -> Option<usize> {
         let n = self.delta.len();

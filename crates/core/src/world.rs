@@ -1,8 +1,10 @@
 //! One PE's view of its job.
 use crate::bootstrap::Bootstrap;
+use crate::buffers::Buffers;
 use crate::coll::slot::TeamSlot;
 use crate::context::Context;
-use crate::env::{Settings, TransportKind};
+use crate::diary::Diary;
+use crate::env::{DebugLevel, Settings, TransportKind};
 use crate::error::{Call, Error, Result};
 use crate::heap::alloc::Allocator;
 use crate::job::{PeState, SHARED_ABI, WAIT_SLOTS, WaitSlot};
@@ -71,6 +73,9 @@ pub struct World {
     /// Allocations of size zero, which do not synchronise.
     empty_calls: AtomicU64,
     contexts: AtomicU32,
+    team_ids: AtomicU64,
+    registered: Buffers,
+    diary: Diary,
     turns: AtomicUsize,
     locks: LocalLocks,
     statics: Option<Refusal>,
@@ -83,6 +88,11 @@ impl World {
     /// Joins the job that `boot` knows of. Collective over all its PEs.
     pub fn init(boot: Arc<dyn Bootstrap>, settings: &Settings, options: InitOptions) -> Result<Arc<World>> {
         let (me, n) = boot.place();
+        if settings.attach_delay > 0 {
+            let (pid, seconds) = (dushmem_os::fault::pid(), settings.attach_delay);
+            eprintln!("dushmem: PE {me} is process {pid} and waits {seconds} s for a debugger");
+            std::thread::sleep(std::time::Duration::from_secs(seconds));
+        }
         let wants_static = !options.thread_pe && settings.static_data.unwrap_or(options.static_data);
         let offered = if wants_static { statics::offer() } else { Err(Refusal::Off) };
         let offer = offered.clone().unwrap_or_default();
@@ -150,6 +160,9 @@ impl World {
             heap: Mutex::new(Allocator::new(layout.heap, layout.heap_at())),
             empty_calls: AtomicU64::new(0),
             contexts: AtomicU32::new(1),
+            team_ids: AtomicU64::new(0),
+            registered: Buffers::default(),
+            diary: Diary::open(settings),
             turns: AtomicUsize::new(0),
             locks: LocalLocks::default(),
             statics,
@@ -181,6 +194,7 @@ impl World {
             let _ = memory::punch(fd, at, (self.layout.heap_at() + self.layout.heap) as u64);
         }
         self.boot.report(PeState::Finalized);
+        self.note(DebugLevel::Info, || "finalized".into());
         Ok(())
     }
 
@@ -243,6 +257,7 @@ impl World {
         self.check_alive()?;
         let id = self.contexts.fetch_add(1, Ordering::Relaxed);
         let team = team.filter(|team| team.slot() != 0);
+        self.note(DebugLevel::Trace, || format!("context {id} of options {options:#x}"));
         Ok(Context::new(id, self.n, team, options, self.mapped))
     }
 
@@ -304,6 +319,18 @@ impl World {
 
     pub(crate) fn count_empty_call(&self) {
         self.empty_calls.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn registered(&self) -> &Buffers {
+        &self.registered
+    }
+
+    pub(crate) fn diary(&self) -> &Diary {
+        &self.diary
+    }
+
+    pub(crate) fn next_team_id(&self) -> u64 {
+        self.team_ids.fetch_add(1, Ordering::Relaxed)
     }
 
     /// An error after finalize.
@@ -401,28 +428,6 @@ impl World {
         self.world_pe(ctx, pe)
     }
 
-    /// Prints what people are told at init, on one PE.
-    pub fn greet(&self) {
-        if self.me != 0 {
-            return;
-        }
-        let names: Vec<String> =
-            std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect();
-        let strangers = crate::env::strangers(names.iter().map(String::as_str), false);
-        for warning in self.settings.warnings.iter().chain(&strangers) {
-            eprintln!("dushmem: {warning}");
-        }
-        if self.settings.print_version {
-            eprintln!(
-                "dushmem {}: {} PEs, {} bytes of symmetric heap each, transport {}",
-                env!("CARGO_PKG_VERSION"),
-                self.n,
-                self.settings.heap_size,
-                self.transport_name()
-            );
-        }
-    }
-
     /// Checks that a range is own symmetric memory, and its alignment; nothing is asked of an empty one.
     pub(crate) fn own_range(&self, arg: &'static str, addr: usize, len: usize, align: usize) -> Result<()> {
         self.check_alive()?;
@@ -478,6 +483,11 @@ impl World {
     /// A number for a symmetric object that is the same on all PEs.
     pub(crate) fn symmetric_offset(&self, addr: usize) -> usize {
         self.window.offset_of(addr).unwrap_or(0)
+    }
+
+    /// The own address of the symmetric object with that number.
+    pub(crate) fn symmetric_object(&self, offset: usize) -> Option<usize> {
+        self.window.object_at(offset)
     }
 
     /// The address at which this PE can load and store PE `pe`'s copy of the object at `addr`, or null.

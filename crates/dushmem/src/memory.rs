@@ -66,6 +66,10 @@ impl<T: Data + fmt::Debug> fmt::Debug for SymCell<T> {
 ///     array[0].store(7);
 ///     assert_eq!(array.to_vec(), [7, 9, 9, 4]);
 ///     assert_eq!(array.iter().map(|cell| cell.load()).max(), Some(9));
+///     for cell in &array[2..] {
+///         cell.store(cell.load() + 1);
+///     }
+///     assert_eq!(array.to_vec(), [7, 9, 10, 5]);
 ///     Ok(())
 /// })?;
 /// # Ok::<(), dushmem::Error>(())
@@ -143,6 +147,15 @@ impl<T> Deref for SymSlice<T> {
 
     fn deref(&self) -> &[SymCell<T>] {
         &self.0
+    }
+}
+
+impl<'a, T> IntoIterator for &'a SymSlice<T> {
+    type Item = &'a SymCell<T>;
+    type IntoIter = core::slice::Iter<'a, SymCell<T>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter()
     }
 }
 

@@ -17,12 +17,14 @@ pub fn current() -> usize {
     rustix::thread::sched_getcpu()
 }
 
-/// Moves the calling thread to the first CPU of its affinity mask that is `wanted`, and leaves the mask as it
-/// was. False where there is none, or the system refuses.
-pub fn move_to(wanted: impl Fn(usize) -> bool) -> bool {
+/// Moves the calling thread to the CPU of its affinity mask with the lowest `cost`, unless none is below
+/// `limit`, and leaves the mask as it was. False where there is none, or the system refuses.
+pub fn move_to_cheapest(limit: usize, cost: impl Fn(usize) -> usize) -> bool {
     use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
     let Ok(mask) = sched_getaffinity(None) else { return false };
-    let Some(cpu) = (0..CpuSet::MAX_CPU).find(|&cpu| mask.is_set(cpu) && wanted(cpu)) else { return false };
+    let allowed = (0..CpuSet::MAX_CPU).filter(|&cpu| mask.is_set(cpu));
+    let cheapest = allowed.map(|cpu| (cost(cpu), cpu)).min();
+    let Some((_, cpu)) = cheapest.filter(|(cost, _)| *cost < limit) else { return false };
     let mut one = CpuSet::new();
     one.set(cpu);
     let moved = sched_setaffinity(None, &one).is_ok();

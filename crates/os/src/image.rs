@@ -6,6 +6,7 @@
 use rustix::mm::{MapFlags, ProtFlags};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A range of writable memory that holds globals of the executable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,9 +123,32 @@ pub fn is_constant(addr: usize, len: usize) -> bool {
     ask.found
 }
 
-/// Number of threads of this process.
+/// Threads of the library's own that touch none of the program's globals.
+static WATCHERS: AtomicUsize = AtomicUsize::new(0);
+
+/// Leaves one thread, which only waits for descriptors, out of [`threads`] as long as this lives.
+#[derive(Debug)]
+pub struct Watcher(());
+
+impl Watcher {
+    /// For a thread that is about to start.
+    #[allow(clippy::new_without_default, reason = "it counts")]
+    pub fn new() -> Watcher {
+        WATCHERS.fetch_add(1, Ordering::Relaxed);
+        Watcher(())
+    }
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        WATCHERS.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Number of threads of this process that may write to its globals.
 pub fn threads() -> usize {
-    std::fs::read_dir("/proc/self/task").map_or(1, |entries| entries.count())
+    let all = std::fs::read_dir("/proc/self/task").map_or(1, |entries| entries.count());
+    all.saturating_sub(WATCHERS.load(Ordering::Relaxed)).max(1)
 }
 
 /// Copies the pages of `segments` that exist into `fd` from `offset` on, one segment behind the other,

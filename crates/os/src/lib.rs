@@ -13,6 +13,7 @@
 //! | [`image`] | the writable segments of the running executable |
 //! | [`reason`] | a system error in words for users |
 //! | [`process`] | starting processes, reaping them, ending with the launcher |
+//! | [`rendezvous`] | sockets of the abstract namespace; descriptors that travel; who is at the other end |
 //! | [`signal`] | names, sending, receiving through a descriptor |
 //! | [`socket`] | control sockets, pipes, polling |
 //! | [`symbols`] | which object a symbol comes from; the host's name |
@@ -27,6 +28,7 @@ pub mod machine;
 pub mod memory;
 pub mod process;
 pub mod reason;
+pub mod rendezvous;
 pub mod signal;
 pub mod socket;
 pub mod symbols;

@@ -8,6 +8,54 @@ pub fn memory() -> (u64, u64) {
     (info.totalram * unit, info.freeram * unit)
 }
 
+/// Where this process maps a memory file of that name: the loaded files whose name contains `part`. `None` where
+/// it maps none, or the kernel does not tell.
+pub fn who_maps(memory: &str, part: &str) -> Option<Vec<String>> {
+    let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
+    let paths = || maps.lines().filter_map(|line| line.splitn(6, ' ').nth(5)).map(str::trim_start);
+    let memory = format!("/memfd:{memory} (deleted)");
+    if !paths().any(|path| path == memory) {
+        return None;
+    }
+    let name = |path: &str| path.rsplit('/').next().is_some_and(|name| name.contains(part));
+    let mut files: Vec<String> =
+        paths().filter(|path| !path.starts_with("/memfd:") && name(path)).map(str::to_owned).collect();
+    files.sort_unstable();
+    files.dedup();
+    Some(files)
+}
+
+/// How often the kernel has killed a process of this control group because memory ran out, and the group's
+/// limit in bytes, where it has one. `None` where the kernel does not tell.
+pub fn out_of_memory_kills() -> Option<(u64, Option<u64>)> {
+    let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
+    let read = |path: String| std::fs::read_to_string(path).ok();
+    let count = |text: &str| {
+        text.lines().find_map(|line| line.strip_prefix("oom_kill ")).and_then(|n| n.trim().parse().ok())
+    };
+    // No limit is "max" in one version, and a number beyond any memory in the other.
+    let limit = |text: String| text.trim().parse().ok().filter(|bytes: &u64| *bytes < 1 << 60);
+    for line in groups.lines() {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else { continue };
+        let path = if path == "/" { "" } else { path };
+        // In a container the group may be mounted as the root, whatever its path is outside.
+        let (root, events, max) = match () {
+            _ if controllers.is_empty() => ("/sys/fs/cgroup", "memory.events", "memory.max"),
+            _ if controllers.split(',').any(|name| name == "memory") => {
+                ("/sys/fs/cgroup/memory", "memory.oom_control", "memory.limit_in_bytes")
+            }
+            _ => continue,
+        };
+        for folder in [format!("{root}{path}"), root.to_owned()] {
+            if let Some(kills) = read(format!("{folder}/{events}")).as_deref().and_then(count) {
+                return Some((kills, read(format!("{folder}/{max}")).and_then(limit)));
+            }
+        }
+    }
+    None
+}
+
 struct Range {
     start: usize,
     end: usize,

@@ -19,6 +19,15 @@ pub fn address_space_limit() -> Option<u64> {
     rustix::process::getrlimit(rustix::process::Resource::As).current
 }
 
+/// Whether all of the range is mapped in this process, with whatever rights.
+pub fn is_mapped(addr: usize, len: usize) -> bool {
+    let first = addr / page() * page();
+    let Some(end) = addr.checked_add(len) else { return false };
+    // SAFETY: asking for an asynchronous write-back does nothing but to walk over the mappings.
+    unsafe { rustix::mm::msync(first as *mut core::ffi::c_void, end - first, rustix::mm::MsyncFlags::ASYNC) }
+        .is_ok()
+}
+
 /// A new memory file without a name in any file system, closed on exec, of length 0.
 pub fn memfd(label: &str) -> io::Result<OwnedFd> {
     Ok(rustix::fs::memfd_create(label, MemfdFlags::CLOEXEC)?)

@@ -276,6 +276,19 @@ pub fn exit_now(code: i32) -> ! {
     unsafe { libc::_exit(code) }
 }
 
+/// Registers what `exit`, and the end of `main`, call; the last one registered is the first one called.
+pub fn at_exit(handler: extern "C" fn()) -> bool {
+    // SAFETY: a function of this library, which is never unloaded.
+    unsafe { libc::atexit(handler) == 0 }
+}
+
+/// Waits until another thread has ended the process.
+pub fn wait_for_exit() -> ! {
+    loop {
+        std::thread::park();
+    }
+}
+
 /// Writes out what the C library still buffers for any stream.
 pub fn flush_stdio() {
     // SAFETY: a null stream means all of them.

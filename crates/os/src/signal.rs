@@ -109,7 +109,7 @@ pub fn name(number: c_int) -> String {
 /// Numbers of the signals that a launcher deals with.
 pub mod number {
     pub use libc::{
-        SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGKILL, SIGPIPE, SIGQUIT, SIGSEGV, SIGSTOP, SIGTERM, SIGTSTP,
-        SIGUSR1, SIGUSR2,
+        SIGABRT, SIGBUS, SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGKILL, SIGPIPE, SIGQUIT, SIGSEGV, SIGSTOP,
+        SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2,
     };
 }

@@ -152,6 +152,12 @@ pub fn taken_over(own: *const c_void, wanted: &dyn Fn(&CStr) -> bool) -> Option<
     search.found
 }
 
+/// A function that some object of this process defines, null where none does.
+pub fn find(name: &CStr) -> *mut c_void {
+    // SAFETY: looking up only, with a C string.
+    unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) }
+}
+
 /// The name of this machine.
 pub fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()

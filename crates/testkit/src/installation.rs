@@ -34,7 +34,8 @@ fn install() -> PathBuf {
     // A later process may have the runner's number, so the time of its start goes with it.
     let stat = std::fs::read_to_string(format!("/proc/{runner}/stat")).unwrap_or_default();
     let started = stat.rsplit(')').next().and_then(|rest| rest.split(' ').nth(20)).unwrap_or("?");
-    let command = format!("cargo run --quiet -p xtask -- install --prefix '{}'", prefix.display());
+    let command =
+        format!("cargo run --quiet -p xtask -- install --compat-names --prefix '{}'", prefix.display());
     once(&stamp, &format!("{runner} {started}"), &command, &root());
     prefix
 }

@@ -7,6 +7,7 @@
 //! | [`folder`] | a folder for a test's files |
 //! | [`job`] | running a job of processes, with a time limit, and looking for what it left behind |
 //! | [`leftovers`] | processes, files and System V objects of a job |
+//! | [`model`] | random programs with a shadow model, for fuzzing and for the tests that replay what it found |
 //! | [`threads`] | running a job of threads, with a time limit that says who waits where |
 //! | [`suites`] | what every backend has to do alike |
 //! | [`processes`] | tests that run themselves again as the PEs of a job: [`pe_test!`] |
@@ -15,7 +16,9 @@ pub mod folder;
 pub mod installation;
 pub mod job;
 pub mod leftovers;
+pub mod model;
 pub mod processes;
+pub mod programs;
 pub mod suites;
 pub mod threads;
 pub mod tools;

@@ -42,6 +42,7 @@ pub fn run_boots(pes: usize, limit: Duration, body: impl Fn(Arc<dyn Bootstrap>) 
     let watched = Arc::clone(&boots[0]);
     let body = Arc::new(body);
     let (send, receive) = mpsc::channel();
+    let mut threads = Vec::with_capacity(pes);
     for (pe, boot) in boots.into_iter().enumerate() {
         let (send, body) = (send.clone(), Arc::clone(&body));
         let main = move || {
@@ -49,7 +50,7 @@ pub fn run_boots(pes: usize, limit: Duration, body: impl Fn(Arc<dyn Bootstrap>) 
             drop(body);
             let _ = send.send((pe, outcome.err().map(|panic| said(&*panic))));
         };
-        std::thread::Builder::new().name(format!("PE {pe}")).spawn(main).expect("a thread");
+        threads.push(std::thread::Builder::new().name(format!("PE {pe}")).spawn(main).expect("a thread"));
     }
     let mut left = Instant::now() + limit;
     let mut running = vec![true; pes];
@@ -72,6 +73,8 @@ pub fn run_boots(pes: usize, limit: Duration, body: impl Fn(Arc<dyn Bootstrap>) 
     if running.contains(&true) {
         panic!("{pes} PEs did not end within {limit:?}\n{}", waits(watched.node_memory().1, &running));
     }
+    // They have said that they are done; now they are gone, with what belonged to them.
+    threads.into_iter().for_each(|thread| thread.join().expect("panics were caught"));
 }
 
 fn said(panic: &(dyn Any + Send)) -> String {

@@ -32,7 +32,7 @@ macro_rules! conformance {
 }
 
 conformance! {
-    rma: every_small_size, large_sizes, single_values(MANY), strides, bad_strides, non_blocking(MANY),
+    rma: every_small_size, large_sizes, single_values(MANY), strides, bad_strides, blocks, bad_blocks, non_blocking(MANY),
         source_is_free_at_return, to_itself, random_pieces;
     amo: every_operation, floats_are_bits, from_all_at_once(MANY), wrap_around,
         many_pending;
@@ -41,7 +41,7 @@ conformance! {
     until: types_and_comparisons, every_way_of_updating, empty_sets, sets, any_is_fair,
         any_collects_from_all(MANY), refusals;
     team: predefined, strided(MANY), refusals, made_again_and_again, changing_pairs(MANY), exhaustion,
-        from_several_threads;
+        from_several_threads, grids, grids_that_fail, lists, met(MANY), met_in_vain, met_by_threads;
     context: options_and_operations, orders_of_their_own, of_teams, several_threads;
     coll: barriers(MANY), barriers_of_teams, broadcasts, back_to_back(MANY), gathers_and_exchanges, large,
         mismatches, bad_arguments_of_one_member, overlapping_buffers;
@@ -53,5 +53,6 @@ conformance! {
     heap: random_calls, nothing, nothing_disturbs_teams, calloc_is_zero, exhaustion, bad_frees,
         disagreements, addresses;
     lock: mutual_exclusion(MANY), first_come_first_served, testing_and_threads;
+    multiple: everything_at_once;
     errors: wrong_pe, wrong_addresses, null, misaligned, wrong_numbers;
 }

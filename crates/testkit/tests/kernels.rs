@@ -65,3 +65,34 @@ fn the_article_s_ring() {
         program.job(pes).run().prints_ring(pes);
     }
 }
+
+#[test]
+fn every_kind_of_writer_wakes_a_sleeper() {
+    let program = Program::of("wakers.cu");
+    for transport in ["shm", "loopback"] {
+        for pes in [2, 8] {
+            all_right(program.job(pes).env("DUSHMEM_TRANSPORT", transport));
+        }
+    }
+}
+
+#[test]
+fn a_job_ends_from_kernels_and_while_kernels_run() {
+    let program = Program::of("exits.cu");
+    for pes in [1, 4] {
+        for (how, code, said) in [
+            ("kernel", 5, "half a line, exit handler\n"),
+            ("host", 5, "half a line, exit handler\n"),
+            ("abort", 134, ""),
+        ] {
+            let outcome = program.job(pes).args([how]).run();
+            assert!(outcome.time < Duration::from_secs(20), "{how}: {outcome:?}");
+            assert_eq!(outcome.code, code, "{how}: {outcome:?}");
+            if code == 5 {
+                assert_eq!((&*outcome.stdout, &*outcome.stderr), (said, ""), "{how}");
+            } else {
+                outcome.failure(134, &["was ended by SIGABRT"]);
+            }
+        }
+    }
+}

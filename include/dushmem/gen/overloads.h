@@ -13,6 +13,9 @@
 #define DUSHMEM_IMPL_CXX_iput(F, NAME, T) \
     static inline void F##_iput(T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) { F##_##NAME##_iput(dest, source, dst, sst, nelems, pe); } \
     static inline void F##_iput(F##_ctx_t ctx, T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) { F##_ctx_##NAME##_iput(ctx, dest, source, dst, sst, nelems, pe); }
+#define DUSHMEM_IMPL_CXX_ibput(F, NAME, T) \
+    static inline void F##_ibput(T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe) { F##_##NAME##_ibput(dest, source, dst, sst, bsize, nblocks, pe); } \
+    static inline void F##_ibput(F##_ctx_t ctx, T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe) { F##_ctx_##NAME##_ibput(ctx, dest, source, dst, sst, bsize, nblocks, pe); }
 #define DUSHMEM_IMPL_CXX_get(F, NAME, T) \
     static inline void F##_get(T *dest, const T *source, size_t nelems, int pe) { F##_##NAME##_get(dest, source, nelems, pe); } \
     static inline void F##_get(F##_ctx_t ctx, T *dest, const T *source, size_t nelems, int pe) { F##_ctx_##NAME##_get(ctx, dest, source, nelems, pe); }
@@ -22,6 +25,9 @@
 #define DUSHMEM_IMPL_CXX_iget(F, NAME, T) \
     static inline void F##_iget(T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) { F##_##NAME##_iget(dest, source, dst, sst, nelems, pe); } \
     static inline void F##_iget(F##_ctx_t ctx, T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) { F##_ctx_##NAME##_iget(ctx, dest, source, dst, sst, nelems, pe); }
+#define DUSHMEM_IMPL_CXX_ibget(F, NAME, T) \
+    static inline void F##_ibget(T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe) { F##_##NAME##_ibget(dest, source, dst, sst, bsize, nblocks, pe); } \
+    static inline void F##_ibget(F##_ctx_t ctx, T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe) { F##_ctx_##NAME##_ibget(ctx, dest, source, dst, sst, bsize, nblocks, pe); }
 #define DUSHMEM_IMPL_CXX_put_nbi(F, NAME, T) \
     static inline void F##_put_nbi(T *dest, const T *source, size_t nelems, int pe) { F##_##NAME##_put_nbi(dest, source, nelems, pe); } \
     static inline void F##_put_nbi(F##_ctx_t ctx, T *dest, const T *source, size_t nelems, int pe) { F##_ctx_##NAME##_put_nbi(ctx, dest, source, nelems, pe); }
@@ -156,5 +162,21 @@
     static inline size_t F##_test_any_vector(T *ivars, size_t nelems, const int *status, int cmp, const T *cmp_values) { return F##_##NAME##_test_any_vector(ivars, nelems, status, cmp, cmp_values); }
 #define DUSHMEM_IMPL_CXX_test_some_vector(F, NAME, T) \
     static inline size_t F##_test_some_vector(T *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const T *cmp_values) { return F##_##NAME##_test_some_vector(ivars, nelems, indices, status, cmp, cmp_values); }
+#define DUSHMEM_IMPL_CXX_fetch(F, NAME, T) \
+    static inline T F##_fetch(const T *source, int pe) { return F##_##NAME##_fetch(source, pe); }
+#define DUSHMEM_IMPL_CXX_set(F, NAME, T) \
+    static inline void F##_set(T *dest, T value, int pe) { F##_##NAME##_set(dest, value, pe); }
+#define DUSHMEM_IMPL_CXX_cswap(F, NAME, T) \
+    static inline T F##_cswap(T *dest, T cond, T value, int pe) { return F##_##NAME##_cswap(dest, cond, value, pe); }
+#define DUSHMEM_IMPL_CXX_swap(F, NAME, T) \
+    static inline T F##_swap(T *dest, T value, int pe) { return F##_##NAME##_swap(dest, value, pe); }
+#define DUSHMEM_IMPL_CXX_finc(F, NAME, T) \
+    static inline T F##_finc(T *dest, int pe) { return F##_##NAME##_finc(dest, pe); }
+#define DUSHMEM_IMPL_CXX_inc(F, NAME, T) \
+    static inline void F##_inc(T *dest, int pe) { F##_##NAME##_inc(dest, pe); }
+#define DUSHMEM_IMPL_CXX_fadd(F, NAME, T) \
+    static inline T F##_fadd(T *dest, T value, int pe) { return F##_##NAME##_fadd(dest, value, pe); }
+#define DUSHMEM_IMPL_CXX_add(F, NAME, T) \
+    static inline void F##_add(T *dest, T value, int pe) { F##_##NAME##_add(dest, value, pe); }
 
 #endif

@@ -2,7 +2,8 @@
 #ifndef DUSHMEM_INCLUDED_IMPL_TYPES_H
 #define DUSHMEM_INCLUDED_IMPL_TYPES_H
 
-/* EACH: all types of a table in a family. DISTINCT: one name for each C type. SELECT: the same as
+/* EACH: all types of a table in a family, but for those of 16-bit floating-point numbers, which are in
+ * OPAQUE. DISTINCT: one name for each C type. SELECT: the same as
  * associations of _Generic; SELECTC: with const ones too. */
 
 #define DUSHMEM_IMPL_EACH_rma_dushmem(X, F) \
@@ -30,6 +31,9 @@
     X(F, size, size_t) \
     X(F, ptrdiff, ptrdiff_t) \
     X(F, longdouble, long double)
+#define DUSHMEM_IMPL_OPAQUE_rma_dushmem(X, F) \
+    X(F, half, dushmem_impl_half) \
+    X(F, bfloat16, dushmem_impl_bfloat16)
 #define DUSHMEM_IMPL_DISTINCT_rma_dushmem(X, F) \
     X(F, float, float) \
     X(F, double, double) \
@@ -44,7 +48,9 @@
     X(F, uint, unsigned int) \
     X(F, ulong, unsigned long) \
     X(F, ulonglong, unsigned long long) \
-    X(F, longdouble, long double)
+    X(F, longdouble, long double) \
+    X(F, half, dushmem_impl_half) \
+    X(F, bfloat16, dushmem_impl_bfloat16)
 #define DUSHMEM_IMPL_SELECT_rma_dushmem(P, S) \
     float *: P##float##S, \
     double *: P##double##S, \
@@ -59,7 +65,9 @@
     unsigned int *: P##uint##S, \
     unsigned long *: P##ulong##S, \
     unsigned long long *: P##ulonglong##S, \
-    long double *: P##longdouble##S
+    long double *: P##longdouble##S, \
+    dushmem_impl_half *: P##half##S, \
+    dushmem_impl_bfloat16 *: P##bfloat16##S
 #define DUSHMEM_IMPL_SELECTC_rma_dushmem(P, S) \
     float *: P##float##S, const float *: P##float##S, \
     double *: P##double##S, const double *: P##double##S, \
@@ -74,7 +82,9 @@
     unsigned int *: P##uint##S, const unsigned int *: P##uint##S, \
     unsigned long *: P##ulong##S, const unsigned long *: P##ulong##S, \
     unsigned long long *: P##ulonglong##S, const unsigned long long *: P##ulonglong##S, \
-    long double *: P##longdouble##S, const long double *: P##longdouble##S
+    long double *: P##longdouble##S, const long double *: P##longdouble##S, \
+    dushmem_impl_half *: P##half##S, const dushmem_impl_half *: P##half##S, \
+    dushmem_impl_bfloat16 *: P##bfloat16##S, const dushmem_impl_bfloat16 *: P##bfloat16##S
 #define DUSHMEM_IMPL_EACH_rma_nvshmem(X, F) \
     X(F, float, float) \
     X(F, double, double) \
@@ -99,6 +109,9 @@
     X(F, uint64, uint64_t) \
     X(F, size, size_t) \
     X(F, ptrdiff, ptrdiff_t)
+#define DUSHMEM_IMPL_OPAQUE_rma_nvshmem(X, F) \
+    X(F, half, dushmem_impl_half) \
+    X(F, bfloat16, dushmem_impl_bfloat16)
 #define DUSHMEM_IMPL_EACH_rma_shmem(X, F) \
     X(F, float, float) \
     X(F, double, double) \
@@ -124,6 +137,7 @@
     X(F, size, size_t) \
     X(F, ptrdiff, ptrdiff_t) \
     X(F, longdouble, long double)
+#define DUSHMEM_IMPL_OPAQUE_rma_shmem(X, F)
 #define DUSHMEM_IMPL_DISTINCT_rma_shmem(X, F) \
     X(F, float, float) \
     X(F, double, double) \
@@ -542,21 +556,27 @@
     X(F, uint32, uint32_t) \
     X(F, uint64, uint64_t) \
     X(F, size, size_t) \
-    X(F, ptrdiff, ptrdiff_t)
+    X(F, ptrdiff, ptrdiff_t) \
+    X(F, short, short) \
+    X(F, ushort, unsigned short)
 #define DUSHMEM_IMPL_DISTINCT_wait_many_shmem(X, F) \
     X(F, int, int) \
     X(F, long, long) \
     X(F, longlong, long long) \
     X(F, uint, unsigned int) \
     X(F, ulong, unsigned long) \
-    X(F, ulonglong, unsigned long long)
+    X(F, ulonglong, unsigned long long) \
+    X(F, short, short) \
+    X(F, ushort, unsigned short)
 #define DUSHMEM_IMPL_SELECT_wait_many_shmem(P, S) \
     int *: P##int##S, \
     long *: P##long##S, \
     long long *: P##longlong##S, \
     unsigned int *: P##uint##S, \
     unsigned long *: P##ulong##S, \
-    unsigned long long *: P##ulonglong##S
+    unsigned long long *: P##ulonglong##S, \
+    short *: P##short##S, \
+    unsigned short *: P##ushort##S
 
 #define DUSHMEM_IMPL_EACH_reduce_bit_dushmem(X, F) \
     X(F, uchar, unsigned char) \
@@ -685,6 +705,9 @@
     X(F, size, size_t) \
     X(F, ptrdiff, ptrdiff_t) \
     X(F, longdouble, long double)
+#define DUSHMEM_IMPL_OPAQUE_reduce_ord_dushmem(X, F) \
+    X(F, half, dushmem_impl_half) \
+    X(F, bfloat16, dushmem_impl_bfloat16)
 #define DUSHMEM_IMPL_DISTINCT_reduce_ord_dushmem(X, F) \
     X(F, float, float) \
     X(F, double, double) \
@@ -699,7 +722,9 @@
     X(F, uint, unsigned int) \
     X(F, ulong, unsigned long) \
     X(F, ulonglong, unsigned long long) \
-    X(F, longdouble, long double)
+    X(F, longdouble, long double) \
+    X(F, half, dushmem_impl_half) \
+    X(F, bfloat16, dushmem_impl_bfloat16)
 #define DUSHMEM_IMPL_SELECT_reduce_ord_dushmem(P, S) \
     float *: P##float##S, \
     double *: P##double##S, \
@@ -714,7 +739,9 @@
     unsigned int *: P##uint##S, \
     unsigned long *: P##ulong##S, \
     unsigned long long *: P##ulonglong##S, \
-    long double *: P##longdouble##S
+    long double *: P##longdouble##S, \
+    dushmem_impl_half *: P##half##S, \
+    dushmem_impl_bfloat16 *: P##bfloat16##S
 #define DUSHMEM_IMPL_EACH_reduce_ord_nvshmem(X, F) \
     X(F, float, float) \
     X(F, double, double) \
@@ -738,6 +765,9 @@
     X(F, uint32, uint32_t) \
     X(F, uint64, uint64_t) \
     X(F, size, size_t)
+#define DUSHMEM_IMPL_OPAQUE_reduce_ord_nvshmem(X, F) \
+    X(F, half, dushmem_impl_half) \
+    X(F, bfloat16, dushmem_impl_bfloat16)
 #define DUSHMEM_IMPL_EACH_reduce_ord_shmem(X, F) \
     X(F, float, float) \
     X(F, double, double) \
@@ -821,6 +851,9 @@
     X(F, longdouble, long double) \
     X(F, complexd, dushmem_impl_complexd) \
     X(F, complexf, dushmem_impl_complexf)
+#define DUSHMEM_IMPL_OPAQUE_reduce_sum_dushmem(X, F) \
+    X(F, half, dushmem_impl_half) \
+    X(F, bfloat16, dushmem_impl_bfloat16)
 #define DUSHMEM_IMPL_DISTINCT_reduce_sum_dushmem(X, F) \
     X(F, float, float) \
     X(F, double, double) \
@@ -837,7 +870,9 @@
     X(F, ulonglong, unsigned long long) \
     X(F, longdouble, long double) \
     X(F, complexd, dushmem_impl_complexd) \
-    X(F, complexf, dushmem_impl_complexf)
+    X(F, complexf, dushmem_impl_complexf) \
+    X(F, half, dushmem_impl_half) \
+    X(F, bfloat16, dushmem_impl_bfloat16)
 #define DUSHMEM_IMPL_SELECT_reduce_sum_dushmem(P, S) \
     float *: P##float##S, \
     double *: P##double##S, \
@@ -854,7 +889,9 @@
     unsigned long long *: P##ulonglong##S, \
     long double *: P##longdouble##S, \
     dushmem_impl_complexd *: P##complexd##S, \
-    dushmem_impl_complexf *: P##complexf##S
+    dushmem_impl_complexf *: P##complexf##S, \
+    dushmem_impl_half *: P##half##S, \
+    dushmem_impl_bfloat16 *: P##bfloat16##S
 #define DUSHMEM_IMPL_EACH_reduce_sum_nvshmem(X, F) \
     X(F, float, float) \
     X(F, double, double) \
@@ -878,6 +915,9 @@
     X(F, uint32, uint32_t) \
     X(F, uint64, uint64_t) \
     X(F, size, size_t)
+#define DUSHMEM_IMPL_OPAQUE_reduce_sum_nvshmem(X, F) \
+    X(F, half, dushmem_impl_half) \
+    X(F, bfloat16, dushmem_impl_bfloat16)
 #define DUSHMEM_IMPL_EACH_reduce_sum_shmem(X, F) \
     X(F, float, float) \
     X(F, double, double) \
@@ -939,5 +979,76 @@
     long double *: P##longdouble##S, \
     dushmem_impl_complexd *: P##complexd##S, \
     dushmem_impl_complexf *: P##complexf##S
+
+#define DUSHMEM_IMPL_EACH_old_amo5_shmem(X, F) \
+    X(F, float, float) \
+    X(F, double, double) \
+    X(F, int, int) \
+    X(F, long, long) \
+    X(F, longlong, long long) \
+    X(F, uint, unsigned int) \
+    X(F, ulong, unsigned long) \
+    X(F, ulonglong, unsigned long long) \
+    X(F, int32, int32_t) \
+    X(F, int64, int64_t) \
+    X(F, uint32, uint32_t) \
+    X(F, uint64, uint64_t) \
+    X(F, size, size_t) \
+    X(F, ptrdiff, ptrdiff_t)
+#define DUSHMEM_IMPL_DISTINCT_old_amo5_shmem(X, F) \
+    X(F, float, float) \
+    X(F, double, double) \
+    X(F, int, int) \
+    X(F, long, long) \
+    X(F, longlong, long long) \
+    X(F, uint, unsigned int) \
+    X(F, ulong, unsigned long) \
+    X(F, ulonglong, unsigned long long)
+#define DUSHMEM_IMPL_SELECT_old_amo5_shmem(P, S) \
+    float *: P##float##S, \
+    double *: P##double##S, \
+    int *: P##int##S, \
+    long *: P##long##S, \
+    long long *: P##longlong##S, \
+    unsigned int *: P##uint##S, \
+    unsigned long *: P##ulong##S, \
+    unsigned long long *: P##ulonglong##S
+#define DUSHMEM_IMPL_SELECTC_old_amo5_shmem(P, S) \
+    float *: P##float##S, const float *: P##float##S, \
+    double *: P##double##S, const double *: P##double##S, \
+    int *: P##int##S, const int *: P##int##S, \
+    long *: P##long##S, const long *: P##long##S, \
+    long long *: P##longlong##S, const long long *: P##longlong##S, \
+    unsigned int *: P##uint##S, const unsigned int *: P##uint##S, \
+    unsigned long *: P##ulong##S, const unsigned long *: P##ulong##S, \
+    unsigned long long *: P##ulonglong##S, const unsigned long long *: P##ulonglong##S
+
+#define DUSHMEM_IMPL_EACH_old_amo3_shmem(X, F) \
+    X(F, int, int) \
+    X(F, long, long) \
+    X(F, longlong, long long) \
+    X(F, uint, unsigned int) \
+    X(F, ulong, unsigned long) \
+    X(F, ulonglong, unsigned long long) \
+    X(F, int32, int32_t) \
+    X(F, int64, int64_t) \
+    X(F, uint32, uint32_t) \
+    X(F, uint64, uint64_t) \
+    X(F, size, size_t) \
+    X(F, ptrdiff, ptrdiff_t)
+#define DUSHMEM_IMPL_DISTINCT_old_amo3_shmem(X, F) \
+    X(F, int, int) \
+    X(F, long, long) \
+    X(F, longlong, long long) \
+    X(F, uint, unsigned int) \
+    X(F, ulong, unsigned long) \
+    X(F, ulonglong, unsigned long long)
+#define DUSHMEM_IMPL_SELECT_old_amo3_shmem(P, S) \
+    int *: P##int##S, \
+    long *: P##long##S, \
+    long long *: P##longlong##S, \
+    unsigned int *: P##uint##S, \
+    unsigned long *: P##ulong##S, \
+    unsigned long long *: P##ulonglong##S
 
 #endif

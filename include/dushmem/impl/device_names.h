@@ -169,4 +169,12 @@ DUSHMEM_IMPL_FN void version(int *major, int *minor) {
 DUSHMEM_IMPL_NAMES(dushmem)
 DUSHMEM_IMPL_NAMES(nvshmem)
 DUSHMEM_IMPL_NAMES_host_rma(dushmem, longdouble, long double)
+
+/* So far the 16-bit floating-point numbers exist for the host, too. */
+#define DUSHMEM_IMPL_NAMES_opaque(F) \
+  DUSHMEM_IMPL_OPAQUE_rma_##F(DUSHMEM_IMPL_NAMES_host_rma, F) \
+  DUSHMEM_IMPL_OPAQUE_reduce_ord_##F(DUSHMEM_IMPL_NAMES_reduce_ord, F) \
+  DUSHMEM_IMPL_OPAQUE_reduce_sum_##F(DUSHMEM_IMPL_NAMES_reduce_sum, F)
+DUSHMEM_IMPL_NAMES_opaque(dushmem)
+DUSHMEM_IMPL_NAMES_opaque(nvshmem)
 #endif

@@ -36,7 +36,7 @@ void dushmem_impl_ring_bell(int pe);
 #endif
 
 /* Present inline in every file, never emitted: calls through pointers go to the library. */
-#define DUSHMEM_IMPL_INLINE extern inline __attribute__((__gnu_inline__, __always_inline__))
+#define DUSHMEM_IMPL_INLINE extern __inline__ __attribute__((__gnu_inline__, __always_inline__))
 
 /* The function of that name in the library. Called through a pointer, because clang does not inline what it
  * takes for a function that only calls itself. */
@@ -92,6 +92,39 @@ void dushmem_impl_ring_bell(int pe);
         if (DUSHMEM_IMPL_HERE(record, address, pe)) { \
             DUSHMEM_IMPL_MOVE(address, record->delta[pe]); \
             return *(const volatile T *)address; \
+        } \
+        return DUSHMEM_IMPL_CALL(dushmem_impl_##F##_##NAME##_g)(source, pe); \
+    }
+
+/* The same for types that are structures of two bytes, which C++ does not assign to volatile objects. */
+#define DUSHMEM_IMPL_P_OPAQUE(F, NAME, T) \
+    extern void dushmem_impl_##F##_##NAME##_p(T *dest, T value, int pe) __asm__(#F "_" #NAME "_p"); \
+    DUSHMEM_IMPL_INLINE void F##_##NAME##_p(T *dest, T value, int pe) { \
+        const dushmem_fast_path *record = dushmem_fast_path_v1; \
+        uintptr_t address = (uintptr_t)dest; \
+        if (DUSHMEM_IMPL_HERE(record, address, pe)) { \
+            uint16_t bits; \
+            DUSHMEM_IMPL_GO(record, address, pe); \
+            __builtin_memcpy(&bits, &value, 2); \
+            *(volatile uint16_t *)address = bits; \
+            DUSHMEM_IMPL_RING(bell, pe); \
+        } else { \
+            DUSHMEM_IMPL_CALL(dushmem_impl_##F##_##NAME##_p)(dest, value, pe); \
+        } \
+    }
+
+#define DUSHMEM_IMPL_G_OPAQUE(F, NAME, T) \
+    extern T dushmem_impl_##F##_##NAME##_g(const T *source, int pe) __asm__(#F "_" #NAME "_g"); \
+    DUSHMEM_IMPL_INLINE T F##_##NAME##_g(const T *source, int pe) { \
+        const dushmem_fast_path *record = dushmem_fast_path_v1; \
+        uintptr_t address = (uintptr_t)source; \
+        if (DUSHMEM_IMPL_HERE(record, address, pe)) { \
+            uint16_t bits; \
+            T value; \
+            DUSHMEM_IMPL_MOVE(address, record->delta[pe]); \
+            bits = *(const volatile uint16_t *)address; \
+            __builtin_memcpy((void *)&value, &bits, 2); \
+            return value; \
         } \
         return DUSHMEM_IMPL_CALL(dushmem_impl_##F##_##NAME##_g)(source, pe); \
     }
@@ -283,6 +316,10 @@ void dushmem_impl_ring_bell(int pe);
     DUSHMEM_IMPL_EACH_rma_##F(DUSHMEM_IMPL_G, F) \
     DUSHMEM_IMPL_EACH_rma_##F(DUSHMEM_IMPL_PUT, F) \
     DUSHMEM_IMPL_EACH_rma_##F(DUSHMEM_IMPL_GET, F) \
+    DUSHMEM_IMPL_OPAQUE_rma_##F(DUSHMEM_IMPL_P_OPAQUE, F) \
+    DUSHMEM_IMPL_OPAQUE_rma_##F(DUSHMEM_IMPL_G_OPAQUE, F) \
+    DUSHMEM_IMPL_OPAQUE_rma_##F(DUSHMEM_IMPL_PUT, F) \
+    DUSHMEM_IMPL_OPAQUE_rma_##F(DUSHMEM_IMPL_GET, F) \
     DUSHMEM_IMPL_PUT_BOTH(F, putmem, void, 1u) \
     DUSHMEM_IMPL_PUT_BOTH(F, put8, void, 1u) \
     DUSHMEM_IMPL_PUT_BOTH(F, put16, void, 2u) \

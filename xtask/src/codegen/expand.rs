@@ -27,6 +27,11 @@ impl Function<'_> {
         format!("{}{}", self.space.prefix(), self.stem())
     }
 
+    /// The second name, for tools.
+    pub fn twin(&self) -> Option<String> {
+        self.space.has_twins().then(|| format!("p{}", self.name()))
+    }
+
     /// A type of the table in this family's C.
     pub fn c_type(&self, kind: &str) -> String {
         c_type(kind, self.space.family, self.ty.map(|ty| ty.c.as_str()))
@@ -49,7 +54,7 @@ impl Function<'_> {
 
 /// `type name` with the star where C programmers put it.
 pub fn declare(ty: &str, name: &str) -> String {
-    if ty.ends_with('*') { format!("{ty}{name}") } else { format!("{ty} {name}") }
+    if name.is_empty() || ty.ends_with('*') { format!("{ty}{name}") } else { format!("{ty} {name}") }
 }
 
 /// A type of the table as a family spells it.
@@ -61,9 +66,17 @@ pub fn c_type(kind: &str, family: Family, element: Option<&str>) -> String {
             let (base, stars) = word.split_at(word.len() - stars);
             let base = match (base, element) {
                 ("T", Some(element)) => super::inline::spelled(element),
-                ("team_t" | "ctx_t" | "team_config_t", _) => format!("{}_{base}", family.prefix()),
+                ("team_t" | "ctx_t" | "team_config_t" | "ctx_session_config_t", _) => {
+                    format!("{}_{base}", family.prefix())
+                }
                 ("stream_t", _) => "void *".to_string(),
-                _ => base.to_string(),
+                // As cuda.h defines them, which need not be there.
+                ("CUmodule", _) => "struct CUmod_st *".to_string(),
+                ("CUlibrary", _) => "struct CUlib_st *".to_string(),
+                _ => match base.strip_prefix("x:") {
+                    Some(name) => format!("{}x_{name}", family.prefix()),
+                    None => base.to_string(),
+                },
             };
             format!("{base}{stars}")
         })
@@ -77,8 +90,11 @@ pub fn functions<'a>(table: &'a Table, op: &'a Op, space: Space) -> Vec<Function
         None => vec![None],
         Some(name) => table.members(name, space.family).into_iter().map(Some).collect(),
     };
-    let forms: &[bool] =
-        if op.ctx.contains(&space.family) && !space.extension { &[false, true] } else { &[false] };
+    let forms: &[bool] = if op.ctx.contains(&space.family) && !space.extension && !space.plain {
+        &[false, true]
+    } else {
+        &[false]
+    };
     let form = |ctx: bool| types.iter().map(move |ty| Function { op, space, ty: *ty, ctx });
     forms.iter().flat_map(|ctx| form(*ctx)).collect()
 }

@@ -152,7 +152,7 @@ fn reduce(table: &Table) -> (String, String, String) {
         let rest = format!("{spelled} *dest, const {spelled} *source, size_t nreduce, int op");
         let _ = write!(
             shared,
-            "static inline int dushmem_impl_{0}_reduce(dushmem_team_t team, {rest}) {{\n    switch (op) {{\n\
+            "static __inline__ int dushmem_impl_{0}_reduce(dushmem_team_t team, {rest}) {{\n    switch (op) {{\n\
              {cases}    default: return 1;\n    }}\n}}\n",
             ty.name
         );
@@ -197,6 +197,12 @@ fn sync(family: Family) -> (&'static str, &'static str) {
     }
 }
 
+/// True if there is a function that has the generic name, and works on `long`: those of the oldest versions.
+fn function_for_long(table: &Table, family: Family, name: &str) -> bool {
+    let old = |op: &Op| op.name == name && op.params.first().is_some_and(|param| param.kind == "long *");
+    table.ops.iter().any(|op| old(op) && op.body.is_some() && op.spaces.iter().any(|s| s.family == family))
+}
+
 fn family_file(table: &Table, family: Family) -> String {
     let f = family.prefix();
     let (sync_c, sync_cxx) = sync(family);
@@ -204,11 +210,18 @@ fn family_file(table: &Table, family: Family) -> String {
     let mut cxx = String::new();
     for generic in generics(table, family) {
         c += &c11(&generic, family);
-        let table = generic.op.table.as_deref().unwrap_or_default();
+        let types = generic.op.table.as_deref().unwrap_or_default();
+        let distinct = table.distinct(types, family);
         let name = generic.name;
         match generic.typed {
+            // The function of that name, for long, is the overload itself.
+            Some(_) if function_for_long(table, family, name) => {
+                for ty in distinct.iter().filter(|ty| ty.name != "long") {
+                    let _ = writeln!(cxx, "DUSHMEM_IMPL_CXX_{name}({f}, {}, {})", ty.name, spelled(&ty.c));
+                }
+            }
             Some(_) => {
-                let _ = writeln!(cxx, "DUSHMEM_IMPL_DISTINCT_{table}_{f}(DUSHMEM_IMPL_CXX_{name}, {f})");
+                let _ = writeln!(cxx, "DUSHMEM_IMPL_DISTINCT_{types}_{f}(DUSHMEM_IMPL_CXX_{name}, {f})");
             }
             None => {
                 let params = open_params(generic.op);
@@ -253,8 +266,12 @@ pub fn files(table: &Table) -> Vec<(String, String)> {
         "{NOTE}#ifndef DUSHMEM_INCLUDED_IMPL_OVERLOADS_H\n#define DUSHMEM_INCLUDED_IMPL_OVERLOADS_H\n\n\
          /* Overloads of each operation for one type, in family F. */\n\n"
     );
-    for generic in generics(table, Family::Dushmem).iter().filter(|generic| generic.typed.is_some()) {
-        overloads += &overload_macro(generic);
+    let mut seen = Vec::new();
+    for generic in [Family::Dushmem, Family::Shmem].into_iter().flat_map(|family| generics(table, family)) {
+        if generic.typed.is_some() && !seen.contains(&generic.name) {
+            seen.push(generic.name);
+            overloads += &overload_macro(&generic);
+        }
     }
     overloads += "\n#endif\n";
     vec![

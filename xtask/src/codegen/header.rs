@@ -1,6 +1,7 @@
 //! The public headers of the families, and the aliases for device compilers.
 use super::expand::{Function, functions};
 use super::table::{Constant, Family, Op, Space, Table};
+use super::typedefs;
 use std::fmt::Write;
 
 /// First line of every generated C file.
@@ -16,10 +17,12 @@ const AREAS: &[(&str, &str)] = &[
     ("rma", "Remote memory access"),
     ("amo", "Atomic memory operations"),
     ("signal", "Signals"),
+    ("session", "Communication sessions"),
     ("collective", "Collectives"),
     ("p2p-sync", "Point-to-point synchronization"),
     ("ordering", "Memory ordering"),
     ("lock", "Distributed locks"),
+    ("profiling", "Profiling"),
     ("stream", "Operations on a stream"),
 ];
 
@@ -43,11 +46,13 @@ fn define(constant: &Constant, space: Space) -> String {
 }
 
 fn constants(table: &Table, space: Space) -> String {
-    let here = table.constants.iter().filter(|constant| constant.now && constant.spaces.contains(&space));
-    here.map(|constant| define(constant, space)).collect()
+    let here = table.constants.iter().filter(|constant| constant.now);
+    let beside = |constant: &Constant| constant.spaces.iter().copied().find(|other| other.is_beside(space));
+    here.filter_map(|constant| Some(define(constant, beside(constant)?))).collect()
 }
 
-fn prototypes(table: &Table, op: &Op, space: Space) -> String {
+/// The prototypes of an operation; `twins`: under the names for tools.
+fn prototypes(table: &Table, op: &Op, space: Space, twins: bool) -> String {
     let attribute = match op.name.as_str() {
         "global_exit" => "DUSHMEM_IMPL_NORETURN ",
         _ => "",
@@ -55,28 +60,29 @@ fn prototypes(table: &Table, op: &Op, space: Space) -> String {
     let age = op.deprecated.as_ref().map_or(String::new(), |version| format!(" Deprecated since {version}."));
     let mut text = format!("\n/* {}{age} */\n", op.doc);
     for function in functions(table, op, space) {
-        let _ = writeln!(text, "{attribute}{};", function.prototype(&function.name()));
+        let name = if twins { function.twin() } else { Some(function.name()) };
+        let Some(name) = name else { continue };
+        let _ = writeln!(text, "{attribute}{};", function.prototype(&name));
     }
     text
 }
 
 /// All prototypes of a space, by area.
-fn body(table: &Table, space: Space) -> String {
+fn body(table: &Table, space: Space, twins: bool) -> String {
     let mut text = String::new();
     for (area, heading) in AREAS {
-        let ops: Vec<&Op> = table
-            .ops
-            .iter()
-            .filter(|op| op.area == *area && op.body.is_some() && op.spaces.contains(&space))
-            .collect();
-        let Some(first) = ops.first() else { continue };
+        let here = |op: &'_ &Op| op.area == *area && op.body.is_some();
+        let beside = |op: &Op| op.spaces.iter().copied().find(|other| other.is_beside(space));
+        let ops: Vec<(&Op, Space)> =
+            table.ops.iter().filter(here).filter_map(|op| Some((op, beside(op)?))).collect();
+        let Some((first, _)) = ops.first() else { continue };
         let section = match first.section.as_str() {
             "-" => String::new(),
             section => format!(" (OpenSHMEM 1.6, section {section})"),
         };
         let _ = write!(text, "\n/* ---- {heading}{section} ---- */\n");
         let mut device = false;
-        for op in ops {
+        for (op, space) in ops {
             // Where a device compiler reads the header, the names that kernels may call belong to the
             // device headers.
             let now = table.on_device(op) && space.family != Family::Shmem;
@@ -84,45 +90,11 @@ fn body(table: &Table, space: Space) -> String {
                 text.push_str(if now { "\n#ifndef DUSHMEM_IMPL_DEVICE_COMPILER\n" } else { "\n#endif\n" });
                 device = now;
             }
-            text.push_str(&prototypes(table, op, space));
+            text.push_str(&prototypes(table, op, space, twins));
         }
         if device {
             text.push_str("\n#endif\n");
         }
-    }
-    text
-}
-
-const TEAM_CONFIG_VERSIONED: &str = "
-/* Configuration of a team. Start from the INITIALIZER. */
-typedef struct {
-    int version;      /* (2 << 16) + sizeof */
-    int num_contexts; /* contexts that the team will have */
-    uint64_t uniqueid;
-    char padding[48];
-} FAMILY_team_config_t;
-#define UPPER_TEAM_CONFIG_INITIALIZER {(2 << 16) + (int)sizeof(FAMILY_team_config_t), 0, ~(uint64_t)0, {0}}
-";
-
-const TEAM_CONFIG_PLAIN: &str = "
-/* Configuration of a team. */
-typedef struct {
-    int num_contexts; /* contexts that the team will have */
-} shmem_team_config_t;
-";
-
-fn types(family: Family) -> String {
-    let name = family.prefix();
-    let mut text = format!("\n/* A team of PEs. */\ntypedef int32_t {name}_team_t;\n");
-    if family != Family::Nvshmem {
-        let _ = write!(
-            text,
-            "\n/* A communication context. */\ntypedef struct dushmem_impl_context *{name}_ctx_t;\n"
-        );
-    }
-    match family {
-        Family::Shmem => text.push_str(TEAM_CONFIG_PLAIN),
-        _ => text.push_str(&TEAM_CONFIG_VERSIONED.replace("FAMILY", name).replace("UPPER", &upper(name))),
     }
     text
 }
@@ -143,8 +115,15 @@ fn errors(table: &Table, space: Space) -> String {
 
 pub fn guard(file: &str, text: &str) -> String {
     let name = format!("DUSHMEM_INCLUDED_{}", upper(&file.replace(['.', '/'], "_")));
-    format!("{NOTE}#ifndef {name}\n#define {name}\n{text}\n#endif\n")
+    format!("{NOTE}#ifndef {name}\n#define {name}\n{C89}{text}\n#endif\n")
 }
+
+/// The headers need more than C89 has, which a compiler of C89 that is asked to be strict would say.
+const C89: &str = "\
+#if !defined(__cplusplus) && (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L)
+#pragma GCC system_header
+#endif
+";
 
 const KERNELS: &str = "
 #if defined(__CUDACC__) || defined(__HIPCC__) || defined(DUSHMEM_EMU)
@@ -157,7 +136,7 @@ fn extern_c(text: &str) -> String {
 }
 
 fn base_header(table: &Table, family: Family) -> String {
-    let space = Space { family, extension: false };
+    let space = Space { family, extension: false, plain: false };
     let name = family.prefix();
     let about = match family {
         Family::Dushmem => "DUSHMEM: all that the library can do, under one prefix.",
@@ -174,17 +153,18 @@ fn base_header(table: &Table, family: Family) -> String {
         Family::Nvshmem => "\n#define nvshmem_sync nvshmem_team_sync\n".to_string(),
         _ => format!("\n#include <dushmem/gen/{name}_generic.h>\n"),
     };
+    let half = if family == Family::Shmem { "" } else { "#include <dushmem/impl/half.h>\n" };
     let text = format!(
-        "\n/* {about} */\n\n#include <dushmem/impl/host_common.h>\n{}\n{}{}{generic}{device}",
-        types(family),
+        "\n/* {about} */\n\n#include <dushmem/impl/host_common.h>\n{half}{}\n{}{}{generic}{device}",
+        typedefs::base(family),
         constants(table, space),
-        extern_c(&format!("{}{inline}", body(table, space))),
+        extern_c(&format!("{}{inline}", body(table, space, false))),
     );
     guard(&format!("{name}.h"), &text)
 }
 
 fn extension_header(table: &Table, family: Family) -> String {
-    let space = Space { family, extension: true };
+    let space = Space { family, extension: true, plain: false };
     let name = family.prefix();
     let about = match family {
         Family::Shmem => "Extensions to OpenSHMEM.",
@@ -192,17 +172,30 @@ fn extension_header(table: &Table, family: Family) -> String {
             "Extensions: operations on streams, set-up by attributes. A stream is what the runtime's\n * stream type is: hipStream_t, cudaStream_t."
         }
     };
-    let prototypes = body(table, space);
+    let prototypes = body(table, space, false);
     let prototypes = if prototypes.is_empty() { String::new() } else { extern_c(&prototypes) };
     let text = format!(
-        "\n/* {about} */\n\n#include <{name}.h>\n\n{}{}{prototypes}",
+        "\n/* {about} */\n\n#include <{name}.h>\n{}\n{}{}{prototypes}",
+        typedefs::extension(family),
         constants(table, space),
         errors(table, space),
     );
     guard(&format!("{name}x.h"), &text)
 }
 
-/// The six public headers and the two in `mpp/`.
+/// `pshmem.h`: what a tool calls that stands in front of the library.
+fn tool_header(table: &Table) -> String {
+    let space = Space { family: Family::Shmem, extension: false, plain: false };
+    let text = format!(
+        "\n/* The profiling interface of OpenSHMEM 1.6, section 10: each function under a second name, for a tool\n\
+         \x20* that defines the first. In a tool's own files there are no inline forms of what it defines. */\n\n\
+         #if !defined(DUSHMEM_NO_INLINE)\n#define DUSHMEM_NO_INLINE\n#endif\n#include <shmem.h>\n{}",
+        extern_c(&body(table, space, true))
+    );
+    guard("pshmem.h", &text)
+}
+
+/// The public headers of the families, that for tools, and their places in `mpp/`.
 pub fn public(table: &Table) -> Vec<(String, String)> {
     let mut files = Vec::new();
     for family in Family::ALL {
@@ -210,7 +203,8 @@ pub fn public(table: &Table) -> Vec<(String, String)> {
         files.push((format!("include/{name}.h"), base_header(table, family)));
         files.push((format!("include/{name}x.h"), extension_header(table, family)));
     }
-    for name in ["shmem", "shmemx"] {
+    files.push(("include/pshmem.h".into(), tool_header(table)));
+    for name in ["shmem", "shmemx", "pshmem"] {
         let text = format!("{NOTE}/* The place of {name}.h before OpenSHMEM 1.1. */\n#include <{name}.h>\n");
         files.push((format!("include/mpp/{name}.h"), text));
     }
@@ -229,7 +223,7 @@ pub fn aliases(table: &Table) -> String {
             }
         }
     }
-    let about = "\n/* Where nvcc or hipcc read the headers, the names that kernels may call are functions for host\n * and device. On the host they call the library under these names. */\n#include <dushmem/impl/host_common.h>\n";
+    let about = "\n/* Where nvcc or hipcc read the headers, the names that kernels may call are functions for host\n * and device. On the host they call the library under these names. */\n#include <dushmem/impl/host_common.h>\n#include <dushmem/impl/half.h>\n";
     guard("dushmem/gen/host_alias.h", &format!("{about}{}", extern_c(&text)))
 }
 

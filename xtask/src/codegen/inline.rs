@@ -24,8 +24,24 @@ pub fn is_inline(op: &Op) -> bool {
     op.body.is_some() && (atomic || transfer || ["<T>_p", "<T>_g"].contains(&op.name.as_str()))
 }
 
-const TABLES: &[&str] =
-    &["rma", "amo", "amo_ext", "amo_bit", "wait", "wait_many", "reduce_bit", "reduce_ord", "reduce_sum"];
+const TABLES: &[&str] = &[
+    "rma",
+    "amo",
+    "amo_ext",
+    "amo_bit",
+    "wait",
+    "wait_many",
+    "reduce_bit",
+    "reduce_ord",
+    "reduce_sum",
+    "old_amo5",
+    "old_amo3",
+];
+
+/// True for types that C only sees as two bytes, so that other bodies deal with them.
+fn is_opaque(ty: &Type) -> bool {
+    ty.name == "half" || ty.name == "bfloat16"
+}
 
 /// A C type as it can be spelled in C and in C++.
 pub fn spelled(c: &str) -> String {
@@ -60,20 +76,29 @@ fn select(name: &str, types: &[&Type], with_const: bool) -> String {
 pub fn types(table: &Table) -> String {
     let mut text = format!(
         "{NOTE}#ifndef DUSHMEM_INCLUDED_IMPL_TYPES_H\n#define DUSHMEM_INCLUDED_IMPL_TYPES_H\n\n\
-         /* EACH: all types of a table in a family. DISTINCT: one name for each C type. SELECT: the same as\n\
+         /* EACH: all types of a table in a family, but for those of 16-bit floating-point numbers, which are in\n\
+         \x20* OPAQUE. DISTINCT: one name for each C type. SELECT: the same as\n\
          \x20* associations of _Generic; SELECTC: with const ones too. */\n\n"
     );
     for name in TABLES {
         for family in Family::ALL {
             let prefix = family.prefix();
-            text += &list(&format!("DUSHMEM_IMPL_EACH_{name}_{prefix}"), &table.members(name, family));
+            let (opaque, each): (Vec<_>, Vec<_>) =
+                table.members(name, family).into_iter().partition(|ty| is_opaque(ty));
+            if each.is_empty() {
+                continue;
+            }
+            text += &list(&format!("DUSHMEM_IMPL_EACH_{name}_{prefix}"), &each);
+            if *name == "rma" || !opaque.is_empty() {
+                text += &list(&format!("DUSHMEM_IMPL_OPAQUE_{name}_{prefix}"), &opaque);
+            }
             if family == Family::Nvshmem {
                 continue;
             }
             let distinct = table.distinct(name, family);
             text += &list(&format!("DUSHMEM_IMPL_DISTINCT_{name}_{prefix}"), &distinct);
             text += &select(&format!("DUSHMEM_IMPL_SELECT_{name}_{prefix}"), &distinct, false);
-            if matches!(*name, "rma" | "amo_ext") {
+            if matches!(*name, "rma" | "amo_ext" | "old_amo5") {
                 text += &select(&format!("DUSHMEM_IMPL_SELECTC_{name}_{prefix}"), &distinct, true);
             }
         }

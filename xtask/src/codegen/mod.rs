@@ -6,6 +6,7 @@ mod inline;
 mod pages;
 mod rust;
 mod table;
+mod typedefs;
 
 use std::path::{Path, PathBuf};
 
@@ -14,13 +15,63 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(Path::to_path_buf).unwrap_or_default()
 }
 
-/// Names that the built library must export: the table's, and those of its headers' inline functions.
-pub fn exported_names() -> Result<Vec<String>, String> {
-    Ok(names(&table::Table::load(&root().join("api"))?))
+/// A row of `api/extensions.tsv`: names beyond those of the standards.
+#[derive(Clone, Debug)]
+pub struct Extension {
+    /// Names, in which `*` stands for a type's.
+    pub names: Vec<String>,
+    /// False: no header has them.
+    pub declared: bool,
+    /// What they are.
+    pub what: String,
+}
+
+/// What there is beyond the standards' names.
+pub fn extensions() -> Result<Vec<Extension>, String> {
+    let table = table::Table::load(&root().join("api"))?;
+    let row = |fields: &Vec<String>| {
+        let patterns = fields[0].split(' ').filter(|pattern| *pattern != "-");
+        let names = patterns.flat_map(braces).collect();
+        Extension { names, declared: fields[2] != "no", what: fields[3].clone() }
+    };
+    Ok(table.extensions.iter().map(row).collect())
+}
+
+/// What a pattern with `{one,other}` stands for, as in a shell.
+fn braces(pattern: &str) -> Vec<String> {
+    let parts = pattern.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)));
+    let Some((before, (choices, after))) = parts else { return vec![pattern.to_owned()] };
+    let ends = braces(after);
+    choices
+        .split(',')
+        .flat_map(|choice| ends.iter().map(move |end| format!("{before}{choice}{end}")))
+        .collect()
+}
+
+/// Names of the table that are not there yet.
+pub fn later_names() -> Result<std::collections::BTreeSet<String>, String> {
+    let table = table::Table::load(&root().join("api"))?;
+    let later = table.ops.iter().filter(|op| op.body.is_none());
+    let functions =
+        later.flat_map(|op| op.spaces.iter().flat_map(|space| expand::functions(&table, op, *space)));
+    Ok(functions.flat_map(|function| [Some(function.name()), function.twin()]).flatten().collect())
+}
+
+/// All names of the `dushmem_` family.
+fn own_names(table: &table::Table) -> String {
+    let own = |op| {
+        let spaces = table::Op::spaces_of(op, table::Family::Dushmem);
+        spaces.flat_map(move |space| expand::functions(table, op, space)).map(|function| function.name())
+    };
+    let mut names: Vec<String> = table.ops.iter().flat_map(own).collect();
+    names.sort();
+    names.join("\n") + "\n"
 }
 
 fn names(table: &table::Table) -> Vec<String> {
-    let mut names: Vec<String> = expand::exported(table).iter().map(expand::Function::name).collect();
+    let exported = expand::exported(table);
+    let mut names: Vec<String> = exported.iter().map(expand::Function::name).collect();
+    names.extend(exported.iter().filter_map(expand::Function::twin));
     names.extend(inline::SUPPORT.iter().map(|name| name.to_string()));
     names.sort();
     names
@@ -36,6 +87,7 @@ fn files() -> Result<Vec<(String, String)>, String> {
     files.push(("crates/core/src/gen/env.rs".into(), rust::variables(&table)));
     files.extend(rust::exports(&table)?);
     files.extend(pages::pages(&table)?);
+    files.push(("api/names/dushmem.txt".into(), own_names(&table)));
     files.push(("crates/capi/tests/names.txt".into(), names(&table).join("\n") + "\n"));
     Ok(files)
 }
@@ -79,6 +131,12 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn patterns_are_those_of_a_shell() {
+        assert_eq!(braces("a{,b}_{c,d}"), ["a_c", "a_d", "ab_c", "ab_d"]);
+        assert_eq!(braces("plain"), ["plain"]);
+    }
 
     #[test]
     fn the_generated_files_are_what_the_table_says() {

@@ -9,6 +9,7 @@ const END: &str = "<!-- end -->";
 pub fn pages(table: &Table) -> Result<Vec<(String, String)>, String> {
     Ok(vec![
         page("docs/guide/settings.md", "variables", &variables(table))?,
+        page("docs/guide/nvshmem-variables.md", "nvshmem", &variables_of_nvshmem(table))?,
         page("docs/guide/errors.md", "numbers", &numbers(table))?,
     ])
 }
@@ -32,8 +33,19 @@ fn replace(text: &str, name: &str, rows: &str) -> Option<String> {
 
 fn variables(table: &Table) -> String {
     let mut rows = "| `DUSHMEM_...` | is a | without it | what it does |\n|---|---|---|---|\n".to_owned();
-    for f in &table.env {
-        let _ = writeln!(rows, "| `{}` | {} | {} | {} |", f[0], f[1].to_lowercase(), f[2], f[3]);
+    for f in table.env.iter().filter(|f| f[3].contains('d')) {
+        let _ = writeln!(rows, "| `{}` | {} | {} | {} |", f[0], f[1].to_lowercase(), f[2], f[5]);
+    }
+    rows
+}
+
+fn variables_of_nvshmem(table: &Table) -> String {
+    let mut rows =
+        "| `NVSHMEM_...` | is a | without it | what it does, or why it does nothing |\n|---|---|---|---|\n"
+            .to_owned();
+    for f in table.env.iter().filter(|f| f[3] == "n") {
+        let none = if f[4] == "none" { "nothing: " } else { "" };
+        let _ = writeln!(rows, "| `{}` | {} | {} | {none}{} |", f[0], f[1].to_lowercase(), f[2], f[5]);
     }
     rows
 }

@@ -27,13 +27,15 @@ impl Family {
     }
 }
 
-/// A family, or its extensions.
+/// A family, or its extensions, or its names without prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Space {
     /// The family.
     pub family: Family,
-    /// True for the `x` names.
+    /// True for the `x` names, and for what is declared with them.
     pub extension: bool,
+    /// True for names that stand in the table as they are.
+    pub plain: bool,
 }
 
 impl Space {
@@ -48,12 +50,33 @@ impl Space {
             "s" => Family::Shmem,
             _ => return Err(format!("`{text}` is no family; write d, n, s, or dx, nx, sx")),
         };
-        Ok(Space { family, extension })
+        Ok(Space { family, extension, plain: false })
+    }
+
+    /// Where a name without prefix belongs: NVSHMEM's internal ones to its extensions, all others are old
+    /// names of OpenSHMEM.
+    fn of_plain(name: &str) -> Space {
+        let nvshmem = name.starts_with("nvshmem");
+        let family = if nvshmem { Family::Nvshmem } else { Family::Shmem };
+        Space { family, extension: nvshmem, plain: true }
     }
 
     /// The prefix of names, with the underscore.
     pub fn prefix(self) -> String {
-        format!("{}{}_", self.family.prefix(), if self.extension { "x" } else { "" })
+        match self {
+            Space { plain: true, .. } => String::new(),
+            _ => format!("{}{}_", self.family.prefix(), if self.extension { "x" } else { "" }),
+        }
+    }
+
+    /// True if the names stand in the same header as those of `other`.
+    pub fn is_beside(self, other: Space) -> bool {
+        (self.family, self.extension) == (other.family, other.extension)
+    }
+
+    /// True if each function has a second name for tools, with a `p` in front (OpenSHMEM section 10).
+    pub fn has_twins(self) -> bool {
+        self.family == Family::Shmem && !self.extension
     }
 }
 
@@ -101,7 +124,7 @@ pub struct Op {
     pub returns: String,
     /// Parameters.
     pub params: Vec<Param>,
-    /// Where it exists. Empty: a name without prefix.
+    /// Where it exists.
     pub spaces: Vec<Space>,
     /// Families in which there is a form with a context as first argument.
     pub ctx: Vec<Family>,
@@ -111,10 +134,17 @@ pub struct Op {
     pub deprecated: Option<String>,
     /// Section of OpenSHMEM 1.6.
     pub section: String,
-    /// Path of the function in `crates/capi` that does it; `None`: a later issue.
+    /// Path of the function in `crates/capi` that does it; `None`: not there yet.
     pub body: Option<String>,
     /// One line for people.
     pub doc: String,
+}
+
+impl Op {
+    /// Where it exists in a family.
+    pub fn spaces_of(&self, family: Family) -> impl Iterator<Item = Space> {
+        self.spaces.iter().copied().filter(move |space| space.family == family)
+    }
 }
 
 /// A constant.
@@ -149,7 +179,7 @@ pub struct Table {
     pub constants: Vec<Constant>,
     /// Error codes: name, number, families, text.
     pub errors: Vec<(String, String, Vec<Space>, String)>,
-    /// Environment variables: name, kind, default, help.
+    /// Environment variables: name, kind, default, families, whether they are read, help.
     pub env: Rows,
     /// Device functions as their file has them.
     pub device: Rows,
@@ -183,9 +213,10 @@ fn read(dir: &Path, file: &str, columns: &[&str]) -> Result<Rows, String> {
         .collect()
 }
 
-fn spaces(text: &str) -> Result<Vec<Space>, String> {
+/// Where `name` exists.
+fn spaces(text: &str, name: &str) -> Result<Vec<Space>, String> {
     if text == "plain" {
-        return Ok(Vec::new());
+        return Ok(vec![Space::of_plain(name)]);
     }
     text.split(',').map(Space::parse).collect()
 }
@@ -194,7 +225,7 @@ fn families(text: &str) -> Result<Vec<Family>, String> {
     if text == "-" {
         return Ok(Vec::new());
     }
-    Ok(spaces(text)?.into_iter().map(|space| space.family).collect())
+    Ok(spaces(text, "")?.into_iter().map(|space| space.family).collect())
 }
 
 fn option(text: &str) -> Option<String> {
@@ -252,7 +283,7 @@ impl Table {
                     table: option(&f[2]),
                     returns: f[3].clone(),
                     params: if f[4] == "-" { Vec::new() } else { f[4].split(',').map(param).collect() },
-                    spaces: spaces(&f[5])?,
+                    spaces: spaces(&f[5], &f[1])?,
                     ctx: families(&f[6])?,
                     generic: option(&f[7]),
                     deprecated: option(&f[9]),
@@ -267,7 +298,7 @@ impl Table {
             .map(|f| {
                 Ok(Constant {
                     name: f[0].clone(),
-                    spaces: spaces(&f[1])?,
+                    spaces: spaces(&f[1], &f[0])?,
                     kind: f[2].clone(),
                     value: f[3].clone(),
                     now: f[4] == "now",
@@ -277,7 +308,7 @@ impl Table {
             .collect::<Result<_, String>>()?;
         let errors = read(dir, "errors.tsv", &["name", "code", "families", "doc"])?
             .into_iter()
-            .map(|f| Ok((f[0].clone(), f[1].clone(), spaces(&f[2])?, f[3].clone())))
+            .map(|f| Ok((f[0].clone(), f[1].clone(), spaces(&f[2], &f[0])?, f[3].clone())))
             .collect::<Result<_, String>>()?;
         let device_columns = ["area", "name", "table", "returns", "params", "scope", "families", "status"];
         let table = Table {
@@ -286,9 +317,9 @@ impl Table {
             ops,
             constants,
             errors,
-            env: read(dir, "env.tsv", &["name", "kind", "default", "help"])?,
+            env: read(dir, "env.tsv", &["name", "kind", "default", "families", "status", "help"])?,
             device: read(dir, "device.tsv", &device_columns)?,
-            extensions: read(dir, "extensions.tsv", &["what", "families", "reason"])?,
+            extensions: read(dir, "extensions.tsv", &["names", "families", "declared", "what", "reason"])?,
         };
         table.check()?;
         Ok(table)
@@ -351,11 +382,7 @@ impl Table {
                     op.name
                 ));
             }
-            let single = vec![op.name.clone()];
-            let all = op.spaces.iter().map(|space| format!("{}{}", space.prefix(), op.name));
-            for name in
-                if op.spaces.is_empty() { single.into_iter() } else { all.collect::<Vec<_>>().into_iter() }
-            {
+            for name in op.spaces.iter().map(|space| format!("{}{}", space.prefix(), op.name)) {
                 if names.insert(name.clone(), &op.area).is_some() {
                     return Err(format!("api/ops.tsv: {name} occurs twice"));
                 }
@@ -373,6 +400,13 @@ impl Table {
         for row in &self.env {
             if !["Size", "Number", "Switch", "Text"].contains(&row[1].as_str()) {
                 return Err(format!("api/env.tsv: {}: there is no kind {}", row[0], row[1]));
+            }
+            families(&row[3])?;
+            if !["read", "none"].contains(&row[4].as_str()) {
+                return Err(format!(
+                    "api/env.tsv: {}: it is read, or has none (no effect), not {}",
+                    row[0], row[4]
+                ));
             }
         }
         let mut codes: Vec<&str> = self.errors.iter().map(|error| error.1.as_str()).collect();

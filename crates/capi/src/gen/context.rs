@@ -5,11 +5,13 @@ use crate::ops::prelude::*;
 
 export! {
     // ctx_create
-    plain ["dushmem_ctx_create" "shmem_ctx_create"] (options: c_long, ctx: *mut Ctx) -> i32 => context::create;
+    plain ["dushmem_ctx_create" { "shmem_ctx_create" "pshmem_ctx_create" }] (options: c_long, ctx: *mut Ctx) -> i32 => context::create;
     // team_create_ctx
-    plain ["dushmem_team_create_ctx" "shmem_team_create_ctx"] (team: i32, options: c_long, ctx: *mut Ctx) -> i32 => context::team_create;
+    plain ["dushmem_team_create_ctx" { "shmem_team_create_ctx" "pshmem_team_create_ctx" }] (team: i32, options: c_long, ctx: *mut Ctx) -> i32 => context::team_create;
     // ctx_destroy
-    plain ["dushmem_ctx_destroy" "shmem_ctx_destroy"] (ctx: Ctx) -> () => context::destroy;
+    plain ["dushmem_ctx_destroy" { "shmem_ctx_destroy" "pshmem_ctx_destroy" }] (ctx: Ctx) -> () => context::destroy;
     // ctx_get_team
-    plain ["dushmem_ctx_get_team" "shmem_ctx_get_team"] (ctx: Ctx, team: *mut i32) -> i32 => context::get_team;
+    plain ["dushmem_ctx_get_team" { "shmem_ctx_get_team" "pshmem_ctx_get_team" }] (ctx: Ctx, team: *mut i32) -> i32 => context::get_team;
+    // qp_create
+    plain ["dushmemx_qp_create" "nvshmemx_qp_create"] (num_qps: i32, out_qp_array: *mut *mut i32) -> i32 => buffers::create_qps;
 }

@@ -29,6 +29,8 @@ pub const DUSHMEM: &[&CStr] = &[
     c"dushmem_size_put",
     c"dushmem_ptrdiff_put",
     c"dushmem_longdouble_put",
+    c"dushmem_half_put",
+    c"dushmem_bfloat16_put",
     c"dushmem_put8",
     c"dushmem_put16",
     c"dushmem_put32",
@@ -59,6 +61,8 @@ pub const DUSHMEM: &[&CStr] = &[
     c"dushmem_size_p",
     c"dushmem_ptrdiff_p",
     c"dushmem_longdouble_p",
+    c"dushmem_half_p",
+    c"dushmem_bfloat16_p",
     c"dushmem_float_get",
     c"dushmem_double_get",
     c"dushmem_char_get",
@@ -83,6 +87,8 @@ pub const DUSHMEM: &[&CStr] = &[
     c"dushmem_size_get",
     c"dushmem_ptrdiff_get",
     c"dushmem_longdouble_get",
+    c"dushmem_half_get",
+    c"dushmem_bfloat16_get",
     c"dushmem_get8",
     c"dushmem_get16",
     c"dushmem_get32",
@@ -113,6 +119,8 @@ pub const DUSHMEM: &[&CStr] = &[
     c"dushmem_size_g",
     c"dushmem_ptrdiff_g",
     c"dushmem_longdouble_g",
+    c"dushmem_half_g",
+    c"dushmem_bfloat16_g",
     c"dushmem_float_put_nbi",
     c"dushmem_double_put_nbi",
     c"dushmem_char_put_nbi",
@@ -137,6 +145,8 @@ pub const DUSHMEM: &[&CStr] = &[
     c"dushmem_size_put_nbi",
     c"dushmem_ptrdiff_put_nbi",
     c"dushmem_longdouble_put_nbi",
+    c"dushmem_half_put_nbi",
+    c"dushmem_bfloat16_put_nbi",
     c"dushmem_put8_nbi",
     c"dushmem_put16_nbi",
     c"dushmem_put32_nbi",
@@ -167,6 +177,8 @@ pub const DUSHMEM: &[&CStr] = &[
     c"dushmem_size_get_nbi",
     c"dushmem_ptrdiff_get_nbi",
     c"dushmem_longdouble_get_nbi",
+    c"dushmem_half_get_nbi",
+    c"dushmem_bfloat16_get_nbi",
     c"dushmem_get8_nbi",
     c"dushmem_get16_nbi",
     c"dushmem_get32_nbi",
@@ -363,6 +375,8 @@ pub const NVSHMEM: &[&CStr] = &[
     c"nvshmem_uint64_put",
     c"nvshmem_size_put",
     c"nvshmem_ptrdiff_put",
+    c"nvshmem_half_put",
+    c"nvshmem_bfloat16_put",
     c"nvshmem_put8",
     c"nvshmem_put16",
     c"nvshmem_put32",
@@ -392,6 +406,8 @@ pub const NVSHMEM: &[&CStr] = &[
     c"nvshmem_uint64_p",
     c"nvshmem_size_p",
     c"nvshmem_ptrdiff_p",
+    c"nvshmem_half_p",
+    c"nvshmem_bfloat16_p",
     c"nvshmem_float_get",
     c"nvshmem_double_get",
     c"nvshmem_char_get",
@@ -415,6 +431,8 @@ pub const NVSHMEM: &[&CStr] = &[
     c"nvshmem_uint64_get",
     c"nvshmem_size_get",
     c"nvshmem_ptrdiff_get",
+    c"nvshmem_half_get",
+    c"nvshmem_bfloat16_get",
     c"nvshmem_get8",
     c"nvshmem_get16",
     c"nvshmem_get32",
@@ -444,6 +462,8 @@ pub const NVSHMEM: &[&CStr] = &[
     c"nvshmem_uint64_g",
     c"nvshmem_size_g",
     c"nvshmem_ptrdiff_g",
+    c"nvshmem_half_g",
+    c"nvshmem_bfloat16_g",
     c"nvshmem_float_put_nbi",
     c"nvshmem_double_put_nbi",
     c"nvshmem_char_put_nbi",
@@ -467,6 +487,8 @@ pub const NVSHMEM: &[&CStr] = &[
     c"nvshmem_uint64_put_nbi",
     c"nvshmem_size_put_nbi",
     c"nvshmem_ptrdiff_put_nbi",
+    c"nvshmem_half_put_nbi",
+    c"nvshmem_bfloat16_put_nbi",
     c"nvshmem_put8_nbi",
     c"nvshmem_put16_nbi",
     c"nvshmem_put32_nbi",
@@ -496,6 +518,8 @@ pub const NVSHMEM: &[&CStr] = &[
     c"nvshmem_uint64_get_nbi",
     c"nvshmem_size_get_nbi",
     c"nvshmem_ptrdiff_get_nbi",
+    c"nvshmem_half_get_nbi",
+    c"nvshmem_bfloat16_get_nbi",
     c"nvshmem_get8_nbi",
     c"nvshmem_get16_nbi",
     c"nvshmem_get32_nbi",
@@ -999,4 +1023,673 @@ pub const SHMEM: &[&CStr] = &[
     c"shmem_int_atomic_xor",
     c"shmem_long_atomic_xor",
     c"shmem_longlong_atomic_xor",
+];
+
+#[rustfmt::skip]
+unsafe extern "C" {
+    fn shmem_float_put();
+    fn shmem_double_put();
+    fn shmem_char_put();
+    fn shmem_schar_put();
+    fn shmem_short_put();
+    fn shmem_int_put();
+    fn shmem_long_put();
+    fn shmem_longlong_put();
+    fn shmem_uchar_put();
+    fn shmem_ushort_put();
+    fn shmem_uint_put();
+    fn shmem_ulong_put();
+    fn shmem_ulonglong_put();
+    fn shmem_int8_put();
+    fn shmem_int16_put();
+    fn shmem_int32_put();
+    fn shmem_int64_put();
+    fn shmem_uint8_put();
+    fn shmem_uint16_put();
+    fn shmem_uint32_put();
+    fn shmem_uint64_put();
+    fn shmem_size_put();
+    fn shmem_ptrdiff_put();
+    fn shmem_longdouble_put();
+    fn shmem_put8();
+    fn shmem_put16();
+    fn shmem_put32();
+    fn shmem_put64();
+    fn shmem_put128();
+    fn shmem_putmem();
+    fn shmem_float_p();
+    fn shmem_double_p();
+    fn shmem_char_p();
+    fn shmem_schar_p();
+    fn shmem_short_p();
+    fn shmem_int_p();
+    fn shmem_long_p();
+    fn shmem_longlong_p();
+    fn shmem_uchar_p();
+    fn shmem_ushort_p();
+    fn shmem_uint_p();
+    fn shmem_ulong_p();
+    fn shmem_ulonglong_p();
+    fn shmem_int8_p();
+    fn shmem_int16_p();
+    fn shmem_int32_p();
+    fn shmem_int64_p();
+    fn shmem_uint8_p();
+    fn shmem_uint16_p();
+    fn shmem_uint32_p();
+    fn shmem_uint64_p();
+    fn shmem_size_p();
+    fn shmem_ptrdiff_p();
+    fn shmem_longdouble_p();
+    fn shmem_float_get();
+    fn shmem_double_get();
+    fn shmem_char_get();
+    fn shmem_schar_get();
+    fn shmem_short_get();
+    fn shmem_int_get();
+    fn shmem_long_get();
+    fn shmem_longlong_get();
+    fn shmem_uchar_get();
+    fn shmem_ushort_get();
+    fn shmem_uint_get();
+    fn shmem_ulong_get();
+    fn shmem_ulonglong_get();
+    fn shmem_int8_get();
+    fn shmem_int16_get();
+    fn shmem_int32_get();
+    fn shmem_int64_get();
+    fn shmem_uint8_get();
+    fn shmem_uint16_get();
+    fn shmem_uint32_get();
+    fn shmem_uint64_get();
+    fn shmem_size_get();
+    fn shmem_ptrdiff_get();
+    fn shmem_longdouble_get();
+    fn shmem_get8();
+    fn shmem_get16();
+    fn shmem_get32();
+    fn shmem_get64();
+    fn shmem_get128();
+    fn shmem_getmem();
+    fn shmem_float_g();
+    fn shmem_double_g();
+    fn shmem_char_g();
+    fn shmem_schar_g();
+    fn shmem_short_g();
+    fn shmem_int_g();
+    fn shmem_long_g();
+    fn shmem_longlong_g();
+    fn shmem_uchar_g();
+    fn shmem_ushort_g();
+    fn shmem_uint_g();
+    fn shmem_ulong_g();
+    fn shmem_ulonglong_g();
+    fn shmem_int8_g();
+    fn shmem_int16_g();
+    fn shmem_int32_g();
+    fn shmem_int64_g();
+    fn shmem_uint8_g();
+    fn shmem_uint16_g();
+    fn shmem_uint32_g();
+    fn shmem_uint64_g();
+    fn shmem_size_g();
+    fn shmem_ptrdiff_g();
+    fn shmem_longdouble_g();
+    fn shmem_float_put_nbi();
+    fn shmem_double_put_nbi();
+    fn shmem_char_put_nbi();
+    fn shmem_schar_put_nbi();
+    fn shmem_short_put_nbi();
+    fn shmem_int_put_nbi();
+    fn shmem_long_put_nbi();
+    fn shmem_longlong_put_nbi();
+    fn shmem_uchar_put_nbi();
+    fn shmem_ushort_put_nbi();
+    fn shmem_uint_put_nbi();
+    fn shmem_ulong_put_nbi();
+    fn shmem_ulonglong_put_nbi();
+    fn shmem_int8_put_nbi();
+    fn shmem_int16_put_nbi();
+    fn shmem_int32_put_nbi();
+    fn shmem_int64_put_nbi();
+    fn shmem_uint8_put_nbi();
+    fn shmem_uint16_put_nbi();
+    fn shmem_uint32_put_nbi();
+    fn shmem_uint64_put_nbi();
+    fn shmem_size_put_nbi();
+    fn shmem_ptrdiff_put_nbi();
+    fn shmem_longdouble_put_nbi();
+    fn shmem_put8_nbi();
+    fn shmem_put16_nbi();
+    fn shmem_put32_nbi();
+    fn shmem_put64_nbi();
+    fn shmem_put128_nbi();
+    fn shmem_putmem_nbi();
+    fn shmem_float_get_nbi();
+    fn shmem_double_get_nbi();
+    fn shmem_char_get_nbi();
+    fn shmem_schar_get_nbi();
+    fn shmem_short_get_nbi();
+    fn shmem_int_get_nbi();
+    fn shmem_long_get_nbi();
+    fn shmem_longlong_get_nbi();
+    fn shmem_uchar_get_nbi();
+    fn shmem_ushort_get_nbi();
+    fn shmem_uint_get_nbi();
+    fn shmem_ulong_get_nbi();
+    fn shmem_ulonglong_get_nbi();
+    fn shmem_int8_get_nbi();
+    fn shmem_int16_get_nbi();
+    fn shmem_int32_get_nbi();
+    fn shmem_int64_get_nbi();
+    fn shmem_uint8_get_nbi();
+    fn shmem_uint16_get_nbi();
+    fn shmem_uint32_get_nbi();
+    fn shmem_uint64_get_nbi();
+    fn shmem_size_get_nbi();
+    fn shmem_ptrdiff_get_nbi();
+    fn shmem_longdouble_get_nbi();
+    fn shmem_get8_nbi();
+    fn shmem_get16_nbi();
+    fn shmem_get32_nbi();
+    fn shmem_get64_nbi();
+    fn shmem_get128_nbi();
+    fn shmem_getmem_nbi();
+    fn shmem_float_atomic_fetch();
+    fn shmem_double_atomic_fetch();
+    fn shmem_int_atomic_fetch();
+    fn shmem_long_atomic_fetch();
+    fn shmem_longlong_atomic_fetch();
+    fn shmem_uint_atomic_fetch();
+    fn shmem_ulong_atomic_fetch();
+    fn shmem_ulonglong_atomic_fetch();
+    fn shmem_int32_atomic_fetch();
+    fn shmem_int64_atomic_fetch();
+    fn shmem_uint32_atomic_fetch();
+    fn shmem_uint64_atomic_fetch();
+    fn shmem_size_atomic_fetch();
+    fn shmem_ptrdiff_atomic_fetch();
+    fn shmem_float_atomic_set();
+    fn shmem_double_atomic_set();
+    fn shmem_int_atomic_set();
+    fn shmem_long_atomic_set();
+    fn shmem_longlong_atomic_set();
+    fn shmem_uint_atomic_set();
+    fn shmem_ulong_atomic_set();
+    fn shmem_ulonglong_atomic_set();
+    fn shmem_int32_atomic_set();
+    fn shmem_int64_atomic_set();
+    fn shmem_uint32_atomic_set();
+    fn shmem_uint64_atomic_set();
+    fn shmem_size_atomic_set();
+    fn shmem_ptrdiff_atomic_set();
+    fn shmem_int_atomic_compare_swap();
+    fn shmem_long_atomic_compare_swap();
+    fn shmem_longlong_atomic_compare_swap();
+    fn shmem_uint_atomic_compare_swap();
+    fn shmem_ulong_atomic_compare_swap();
+    fn shmem_ulonglong_atomic_compare_swap();
+    fn shmem_int32_atomic_compare_swap();
+    fn shmem_int64_atomic_compare_swap();
+    fn shmem_uint32_atomic_compare_swap();
+    fn shmem_uint64_atomic_compare_swap();
+    fn shmem_size_atomic_compare_swap();
+    fn shmem_ptrdiff_atomic_compare_swap();
+    fn shmem_float_atomic_swap();
+    fn shmem_double_atomic_swap();
+    fn shmem_int_atomic_swap();
+    fn shmem_long_atomic_swap();
+    fn shmem_longlong_atomic_swap();
+    fn shmem_uint_atomic_swap();
+    fn shmem_ulong_atomic_swap();
+    fn shmem_ulonglong_atomic_swap();
+    fn shmem_int32_atomic_swap();
+    fn shmem_int64_atomic_swap();
+    fn shmem_uint32_atomic_swap();
+    fn shmem_uint64_atomic_swap();
+    fn shmem_size_atomic_swap();
+    fn shmem_ptrdiff_atomic_swap();
+    fn shmem_int_atomic_fetch_inc();
+    fn shmem_long_atomic_fetch_inc();
+    fn shmem_longlong_atomic_fetch_inc();
+    fn shmem_uint_atomic_fetch_inc();
+    fn shmem_ulong_atomic_fetch_inc();
+    fn shmem_ulonglong_atomic_fetch_inc();
+    fn shmem_int32_atomic_fetch_inc();
+    fn shmem_int64_atomic_fetch_inc();
+    fn shmem_uint32_atomic_fetch_inc();
+    fn shmem_uint64_atomic_fetch_inc();
+    fn shmem_size_atomic_fetch_inc();
+    fn shmem_ptrdiff_atomic_fetch_inc();
+    fn shmem_int_atomic_inc();
+    fn shmem_long_atomic_inc();
+    fn shmem_longlong_atomic_inc();
+    fn shmem_uint_atomic_inc();
+    fn shmem_ulong_atomic_inc();
+    fn shmem_ulonglong_atomic_inc();
+    fn shmem_int32_atomic_inc();
+    fn shmem_int64_atomic_inc();
+    fn shmem_uint32_atomic_inc();
+    fn shmem_uint64_atomic_inc();
+    fn shmem_size_atomic_inc();
+    fn shmem_ptrdiff_atomic_inc();
+    fn shmem_int_atomic_fetch_add();
+    fn shmem_long_atomic_fetch_add();
+    fn shmem_longlong_atomic_fetch_add();
+    fn shmem_uint_atomic_fetch_add();
+    fn shmem_ulong_atomic_fetch_add();
+    fn shmem_ulonglong_atomic_fetch_add();
+    fn shmem_int32_atomic_fetch_add();
+    fn shmem_int64_atomic_fetch_add();
+    fn shmem_uint32_atomic_fetch_add();
+    fn shmem_uint64_atomic_fetch_add();
+    fn shmem_size_atomic_fetch_add();
+    fn shmem_ptrdiff_atomic_fetch_add();
+    fn shmem_int_atomic_add();
+    fn shmem_long_atomic_add();
+    fn shmem_longlong_atomic_add();
+    fn shmem_uint_atomic_add();
+    fn shmem_ulong_atomic_add();
+    fn shmem_ulonglong_atomic_add();
+    fn shmem_int32_atomic_add();
+    fn shmem_int64_atomic_add();
+    fn shmem_uint32_atomic_add();
+    fn shmem_uint64_atomic_add();
+    fn shmem_size_atomic_add();
+    fn shmem_ptrdiff_atomic_add();
+    fn shmem_uint_atomic_fetch_and();
+    fn shmem_ulong_atomic_fetch_and();
+    fn shmem_ulonglong_atomic_fetch_and();
+    fn shmem_int32_atomic_fetch_and();
+    fn shmem_int64_atomic_fetch_and();
+    fn shmem_uint32_atomic_fetch_and();
+    fn shmem_uint64_atomic_fetch_and();
+    fn shmem_int_atomic_fetch_and();
+    fn shmem_long_atomic_fetch_and();
+    fn shmem_longlong_atomic_fetch_and();
+    fn shmem_uint_atomic_and();
+    fn shmem_ulong_atomic_and();
+    fn shmem_ulonglong_atomic_and();
+    fn shmem_int32_atomic_and();
+    fn shmem_int64_atomic_and();
+    fn shmem_uint32_atomic_and();
+    fn shmem_uint64_atomic_and();
+    fn shmem_int_atomic_and();
+    fn shmem_long_atomic_and();
+    fn shmem_longlong_atomic_and();
+    fn shmem_uint_atomic_fetch_or();
+    fn shmem_ulong_atomic_fetch_or();
+    fn shmem_ulonglong_atomic_fetch_or();
+    fn shmem_int32_atomic_fetch_or();
+    fn shmem_int64_atomic_fetch_or();
+    fn shmem_uint32_atomic_fetch_or();
+    fn shmem_uint64_atomic_fetch_or();
+    fn shmem_int_atomic_fetch_or();
+    fn shmem_long_atomic_fetch_or();
+    fn shmem_longlong_atomic_fetch_or();
+    fn shmem_uint_atomic_or();
+    fn shmem_ulong_atomic_or();
+    fn shmem_ulonglong_atomic_or();
+    fn shmem_int32_atomic_or();
+    fn shmem_int64_atomic_or();
+    fn shmem_uint32_atomic_or();
+    fn shmem_uint64_atomic_or();
+    fn shmem_int_atomic_or();
+    fn shmem_long_atomic_or();
+    fn shmem_longlong_atomic_or();
+    fn shmem_uint_atomic_fetch_xor();
+    fn shmem_ulong_atomic_fetch_xor();
+    fn shmem_ulonglong_atomic_fetch_xor();
+    fn shmem_int32_atomic_fetch_xor();
+    fn shmem_int64_atomic_fetch_xor();
+    fn shmem_uint32_atomic_fetch_xor();
+    fn shmem_uint64_atomic_fetch_xor();
+    fn shmem_int_atomic_fetch_xor();
+    fn shmem_long_atomic_fetch_xor();
+    fn shmem_longlong_atomic_fetch_xor();
+    fn shmem_uint_atomic_xor();
+    fn shmem_ulong_atomic_xor();
+    fn shmem_ulonglong_atomic_xor();
+    fn shmem_int32_atomic_xor();
+    fn shmem_int64_atomic_xor();
+    fn shmem_uint32_atomic_xor();
+    fn shmem_uint64_atomic_xor();
+    fn shmem_int_atomic_xor();
+    fn shmem_long_atomic_xor();
+    fn shmem_longlong_atomic_xor();
+}
+
+/// What the names of [`SHMEM`] are in this program.
+#[rustfmt::skip]
+pub static LINKED: &[unsafe extern "C" fn()] = &[
+    shmem_float_put,
+    shmem_double_put,
+    shmem_char_put,
+    shmem_schar_put,
+    shmem_short_put,
+    shmem_int_put,
+    shmem_long_put,
+    shmem_longlong_put,
+    shmem_uchar_put,
+    shmem_ushort_put,
+    shmem_uint_put,
+    shmem_ulong_put,
+    shmem_ulonglong_put,
+    shmem_int8_put,
+    shmem_int16_put,
+    shmem_int32_put,
+    shmem_int64_put,
+    shmem_uint8_put,
+    shmem_uint16_put,
+    shmem_uint32_put,
+    shmem_uint64_put,
+    shmem_size_put,
+    shmem_ptrdiff_put,
+    shmem_longdouble_put,
+    shmem_put8,
+    shmem_put16,
+    shmem_put32,
+    shmem_put64,
+    shmem_put128,
+    shmem_putmem,
+    shmem_float_p,
+    shmem_double_p,
+    shmem_char_p,
+    shmem_schar_p,
+    shmem_short_p,
+    shmem_int_p,
+    shmem_long_p,
+    shmem_longlong_p,
+    shmem_uchar_p,
+    shmem_ushort_p,
+    shmem_uint_p,
+    shmem_ulong_p,
+    shmem_ulonglong_p,
+    shmem_int8_p,
+    shmem_int16_p,
+    shmem_int32_p,
+    shmem_int64_p,
+    shmem_uint8_p,
+    shmem_uint16_p,
+    shmem_uint32_p,
+    shmem_uint64_p,
+    shmem_size_p,
+    shmem_ptrdiff_p,
+    shmem_longdouble_p,
+    shmem_float_get,
+    shmem_double_get,
+    shmem_char_get,
+    shmem_schar_get,
+    shmem_short_get,
+    shmem_int_get,
+    shmem_long_get,
+    shmem_longlong_get,
+    shmem_uchar_get,
+    shmem_ushort_get,
+    shmem_uint_get,
+    shmem_ulong_get,
+    shmem_ulonglong_get,
+    shmem_int8_get,
+    shmem_int16_get,
+    shmem_int32_get,
+    shmem_int64_get,
+    shmem_uint8_get,
+    shmem_uint16_get,
+    shmem_uint32_get,
+    shmem_uint64_get,
+    shmem_size_get,
+    shmem_ptrdiff_get,
+    shmem_longdouble_get,
+    shmem_get8,
+    shmem_get16,
+    shmem_get32,
+    shmem_get64,
+    shmem_get128,
+    shmem_getmem,
+    shmem_float_g,
+    shmem_double_g,
+    shmem_char_g,
+    shmem_schar_g,
+    shmem_short_g,
+    shmem_int_g,
+    shmem_long_g,
+    shmem_longlong_g,
+    shmem_uchar_g,
+    shmem_ushort_g,
+    shmem_uint_g,
+    shmem_ulong_g,
+    shmem_ulonglong_g,
+    shmem_int8_g,
+    shmem_int16_g,
+    shmem_int32_g,
+    shmem_int64_g,
+    shmem_uint8_g,
+    shmem_uint16_g,
+    shmem_uint32_g,
+    shmem_uint64_g,
+    shmem_size_g,
+    shmem_ptrdiff_g,
+    shmem_longdouble_g,
+    shmem_float_put_nbi,
+    shmem_double_put_nbi,
+    shmem_char_put_nbi,
+    shmem_schar_put_nbi,
+    shmem_short_put_nbi,
+    shmem_int_put_nbi,
+    shmem_long_put_nbi,
+    shmem_longlong_put_nbi,
+    shmem_uchar_put_nbi,
+    shmem_ushort_put_nbi,
+    shmem_uint_put_nbi,
+    shmem_ulong_put_nbi,
+    shmem_ulonglong_put_nbi,
+    shmem_int8_put_nbi,
+    shmem_int16_put_nbi,
+    shmem_int32_put_nbi,
+    shmem_int64_put_nbi,
+    shmem_uint8_put_nbi,
+    shmem_uint16_put_nbi,
+    shmem_uint32_put_nbi,
+    shmem_uint64_put_nbi,
+    shmem_size_put_nbi,
+    shmem_ptrdiff_put_nbi,
+    shmem_longdouble_put_nbi,
+    shmem_put8_nbi,
+    shmem_put16_nbi,
+    shmem_put32_nbi,
+    shmem_put64_nbi,
+    shmem_put128_nbi,
+    shmem_putmem_nbi,
+    shmem_float_get_nbi,
+    shmem_double_get_nbi,
+    shmem_char_get_nbi,
+    shmem_schar_get_nbi,
+    shmem_short_get_nbi,
+    shmem_int_get_nbi,
+    shmem_long_get_nbi,
+    shmem_longlong_get_nbi,
+    shmem_uchar_get_nbi,
+    shmem_ushort_get_nbi,
+    shmem_uint_get_nbi,
+    shmem_ulong_get_nbi,
+    shmem_ulonglong_get_nbi,
+    shmem_int8_get_nbi,
+    shmem_int16_get_nbi,
+    shmem_int32_get_nbi,
+    shmem_int64_get_nbi,
+    shmem_uint8_get_nbi,
+    shmem_uint16_get_nbi,
+    shmem_uint32_get_nbi,
+    shmem_uint64_get_nbi,
+    shmem_size_get_nbi,
+    shmem_ptrdiff_get_nbi,
+    shmem_longdouble_get_nbi,
+    shmem_get8_nbi,
+    shmem_get16_nbi,
+    shmem_get32_nbi,
+    shmem_get64_nbi,
+    shmem_get128_nbi,
+    shmem_getmem_nbi,
+    shmem_float_atomic_fetch,
+    shmem_double_atomic_fetch,
+    shmem_int_atomic_fetch,
+    shmem_long_atomic_fetch,
+    shmem_longlong_atomic_fetch,
+    shmem_uint_atomic_fetch,
+    shmem_ulong_atomic_fetch,
+    shmem_ulonglong_atomic_fetch,
+    shmem_int32_atomic_fetch,
+    shmem_int64_atomic_fetch,
+    shmem_uint32_atomic_fetch,
+    shmem_uint64_atomic_fetch,
+    shmem_size_atomic_fetch,
+    shmem_ptrdiff_atomic_fetch,
+    shmem_float_atomic_set,
+    shmem_double_atomic_set,
+    shmem_int_atomic_set,
+    shmem_long_atomic_set,
+    shmem_longlong_atomic_set,
+    shmem_uint_atomic_set,
+    shmem_ulong_atomic_set,
+    shmem_ulonglong_atomic_set,
+    shmem_int32_atomic_set,
+    shmem_int64_atomic_set,
+    shmem_uint32_atomic_set,
+    shmem_uint64_atomic_set,
+    shmem_size_atomic_set,
+    shmem_ptrdiff_atomic_set,
+    shmem_int_atomic_compare_swap,
+    shmem_long_atomic_compare_swap,
+    shmem_longlong_atomic_compare_swap,
+    shmem_uint_atomic_compare_swap,
+    shmem_ulong_atomic_compare_swap,
+    shmem_ulonglong_atomic_compare_swap,
+    shmem_int32_atomic_compare_swap,
+    shmem_int64_atomic_compare_swap,
+    shmem_uint32_atomic_compare_swap,
+    shmem_uint64_atomic_compare_swap,
+    shmem_size_atomic_compare_swap,
+    shmem_ptrdiff_atomic_compare_swap,
+    shmem_float_atomic_swap,
+    shmem_double_atomic_swap,
+    shmem_int_atomic_swap,
+    shmem_long_atomic_swap,
+    shmem_longlong_atomic_swap,
+    shmem_uint_atomic_swap,
+    shmem_ulong_atomic_swap,
+    shmem_ulonglong_atomic_swap,
+    shmem_int32_atomic_swap,
+    shmem_int64_atomic_swap,
+    shmem_uint32_atomic_swap,
+    shmem_uint64_atomic_swap,
+    shmem_size_atomic_swap,
+    shmem_ptrdiff_atomic_swap,
+    shmem_int_atomic_fetch_inc,
+    shmem_long_atomic_fetch_inc,
+    shmem_longlong_atomic_fetch_inc,
+    shmem_uint_atomic_fetch_inc,
+    shmem_ulong_atomic_fetch_inc,
+    shmem_ulonglong_atomic_fetch_inc,
+    shmem_int32_atomic_fetch_inc,
+    shmem_int64_atomic_fetch_inc,
+    shmem_uint32_atomic_fetch_inc,
+    shmem_uint64_atomic_fetch_inc,
+    shmem_size_atomic_fetch_inc,
+    shmem_ptrdiff_atomic_fetch_inc,
+    shmem_int_atomic_inc,
+    shmem_long_atomic_inc,
+    shmem_longlong_atomic_inc,
+    shmem_uint_atomic_inc,
+    shmem_ulong_atomic_inc,
+    shmem_ulonglong_atomic_inc,
+    shmem_int32_atomic_inc,
+    shmem_int64_atomic_inc,
+    shmem_uint32_atomic_inc,
+    shmem_uint64_atomic_inc,
+    shmem_size_atomic_inc,
+    shmem_ptrdiff_atomic_inc,
+    shmem_int_atomic_fetch_add,
+    shmem_long_atomic_fetch_add,
+    shmem_longlong_atomic_fetch_add,
+    shmem_uint_atomic_fetch_add,
+    shmem_ulong_atomic_fetch_add,
+    shmem_ulonglong_atomic_fetch_add,
+    shmem_int32_atomic_fetch_add,
+    shmem_int64_atomic_fetch_add,
+    shmem_uint32_atomic_fetch_add,
+    shmem_uint64_atomic_fetch_add,
+    shmem_size_atomic_fetch_add,
+    shmem_ptrdiff_atomic_fetch_add,
+    shmem_int_atomic_add,
+    shmem_long_atomic_add,
+    shmem_longlong_atomic_add,
+    shmem_uint_atomic_add,
+    shmem_ulong_atomic_add,
+    shmem_ulonglong_atomic_add,
+    shmem_int32_atomic_add,
+    shmem_int64_atomic_add,
+    shmem_uint32_atomic_add,
+    shmem_uint64_atomic_add,
+    shmem_size_atomic_add,
+    shmem_ptrdiff_atomic_add,
+    shmem_uint_atomic_fetch_and,
+    shmem_ulong_atomic_fetch_and,
+    shmem_ulonglong_atomic_fetch_and,
+    shmem_int32_atomic_fetch_and,
+    shmem_int64_atomic_fetch_and,
+    shmem_uint32_atomic_fetch_and,
+    shmem_uint64_atomic_fetch_and,
+    shmem_int_atomic_fetch_and,
+    shmem_long_atomic_fetch_and,
+    shmem_longlong_atomic_fetch_and,
+    shmem_uint_atomic_and,
+    shmem_ulong_atomic_and,
+    shmem_ulonglong_atomic_and,
+    shmem_int32_atomic_and,
+    shmem_int64_atomic_and,
+    shmem_uint32_atomic_and,
+    shmem_uint64_atomic_and,
+    shmem_int_atomic_and,
+    shmem_long_atomic_and,
+    shmem_longlong_atomic_and,
+    shmem_uint_atomic_fetch_or,
+    shmem_ulong_atomic_fetch_or,
+    shmem_ulonglong_atomic_fetch_or,
+    shmem_int32_atomic_fetch_or,
+    shmem_int64_atomic_fetch_or,
+    shmem_uint32_atomic_fetch_or,
+    shmem_uint64_atomic_fetch_or,
+    shmem_int_atomic_fetch_or,
+    shmem_long_atomic_fetch_or,
+    shmem_longlong_atomic_fetch_or,
+    shmem_uint_atomic_or,
+    shmem_ulong_atomic_or,
+    shmem_ulonglong_atomic_or,
+    shmem_int32_atomic_or,
+    shmem_int64_atomic_or,
+    shmem_uint32_atomic_or,
+    shmem_uint64_atomic_or,
+    shmem_int_atomic_or,
+    shmem_long_atomic_or,
+    shmem_longlong_atomic_or,
+    shmem_uint_atomic_fetch_xor,
+    shmem_ulong_atomic_fetch_xor,
+    shmem_ulonglong_atomic_fetch_xor,
+    shmem_int32_atomic_fetch_xor,
+    shmem_int64_atomic_fetch_xor,
+    shmem_uint32_atomic_fetch_xor,
+    shmem_uint64_atomic_fetch_xor,
+    shmem_int_atomic_fetch_xor,
+    shmem_long_atomic_fetch_xor,
+    shmem_longlong_atomic_fetch_xor,
+    shmem_uint_atomic_xor,
+    shmem_ulong_atomic_xor,
+    shmem_ulonglong_atomic_xor,
+    shmem_int32_atomic_xor,
+    shmem_int64_atomic_xor,
+    shmem_uint32_atomic_xor,
+    shmem_uint64_atomic_xor,
+    shmem_int_atomic_xor,
+    shmem_long_atomic_xor,
+    shmem_longlong_atomic_xor,
 ];

@@ -5,9 +5,9 @@ use crate::ops::prelude::*;
 
 export! {
     // clear_lock
-    plain ["dushmem_clear_lock" "shmem_clear_lock"] (lock: *mut c_long) -> () => lock::clear;
+    plain ["dushmem_clear_lock" { "shmem_clear_lock" "pshmem_clear_lock" }] (lock: *mut c_long) -> () => lock::clear;
     // set_lock
-    plain ["dushmem_set_lock" "shmem_set_lock"] (lock: *mut c_long) -> () => lock::set;
+    plain ["dushmem_set_lock" { "shmem_set_lock" "pshmem_set_lock" }] (lock: *mut c_long) -> () => lock::set;
     // test_lock
-    plain ["dushmem_test_lock" "shmem_test_lock"] (lock: *mut c_long) -> i32 => lock::test;
+    plain ["dushmem_test_lock" { "shmem_test_lock" "pshmem_test_lock" }] (lock: *mut c_long) -> i32 => lock::test;
 }

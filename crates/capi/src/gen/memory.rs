@@ -5,15 +5,35 @@ use crate::ops::prelude::*;
 
 export! {
     // malloc
-    plain ["dushmem_malloc" "nvshmem_malloc" "shmem_malloc"] (size: usize) -> *mut u8 => memory::malloc;
+    plain ["dushmem_malloc" "nvshmem_malloc" { "shmem_malloc" "pshmem_malloc" }] (size: usize) -> *mut u8 => memory::malloc;
     // free
-    plain ["dushmem_free" "nvshmem_free" "shmem_free"] (ptr: *mut u8) -> () => memory::free;
+    plain ["dushmem_free" "nvshmem_free" { "shmem_free" "pshmem_free" }] (ptr: *mut u8) -> () => memory::free;
     // realloc
-    plain ["dushmem_realloc" "shmem_realloc"] (ptr: *mut u8, size: usize) -> *mut u8 => memory::realloc;
+    plain ["dushmem_realloc" { "shmem_realloc" "pshmem_realloc" }] (ptr: *mut u8, size: usize) -> *mut u8 => memory::realloc;
     // align
-    plain ["dushmem_align" "nvshmem_align" "shmem_align"] (alignment: usize, size: usize) -> *mut u8 => memory::align;
+    plain ["dushmem_align" "nvshmem_align" { "shmem_align" "pshmem_align" }] (alignment: usize, size: usize) -> *mut u8 => memory::align;
     // malloc_with_hints
-    plain ["dushmem_malloc_with_hints" "shmem_malloc_with_hints"] (size: usize, hints: c_long) -> *mut u8 => memory::malloc_with_hints;
+    plain ["dushmem_malloc_with_hints" { "shmem_malloc_with_hints" "pshmem_malloc_with_hints" }] (size: usize, hints: c_long) -> *mut u8 => memory::malloc_with_hints;
     // calloc
-    plain ["dushmem_calloc" "nvshmem_calloc" "shmem_calloc"] (count: usize, size: usize) -> *mut u8 => memory::calloc;
+    plain ["dushmem_calloc" "nvshmem_calloc" { "shmem_calloc" "pshmem_calloc" }] (count: usize, size: usize) -> *mut u8 => memory::calloc;
+    // shmalloc
+    plain [{ "shmalloc" "pshmalloc" }] (size: usize) -> *mut u8 => memory::malloc;
+    // shfree
+    plain [{ "shfree" "pshfree" }] (ptr: *mut u8) -> () => memory::free;
+    // shrealloc
+    plain [{ "shrealloc" "pshrealloc" }] (ptr: *mut u8, size: usize) -> *mut u8 => memory::realloc;
+    // shmemalign
+    plain [{ "shmemalign" "pshmemalign" }] (alignment: usize, size: usize) -> *mut u8 => memory::align;
+    // mc_ptr
+    plain ["dushmemx_mc_ptr" "nvshmemx_mc_ptr"] (team: i32, ptr: *const u8) -> *mut u8 => buffers::multicast;
+    // buffer_register
+    plain ["dushmemx_buffer_register" "nvshmemx_buffer_register"] (addr: *mut u8, length: usize) -> i32 => buffers::register;
+    // buffer_unregister
+    plain ["dushmemx_buffer_unregister" "nvshmemx_buffer_unregister"] (addr: *mut u8) -> i32 => buffers::unregister;
+    // buffer_unregister_all
+    plain ["dushmemx_buffer_unregister_all" "nvshmemx_buffer_unregister_all"] () -> () => buffers::unregister_all;
+    // buffer_register_symmetric
+    plain ["dushmemx_buffer_register_symmetric" "nvshmemx_buffer_register_symmetric"] (buf_ptr: *mut u8, size: usize, flags: i32) -> *mut u8 => buffers::register_symmetric;
+    // buffer_unregister_symmetric
+    plain ["dushmemx_buffer_unregister_symmetric" "nvshmemx_buffer_unregister_symmetric"] (mmap_ptr: *mut u8, size: usize) -> i32 => buffers::unregister_symmetric;
 }

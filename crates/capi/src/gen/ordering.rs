@@ -5,12 +5,12 @@ use crate::ops::prelude::*;
 
 export! {
     // fence
-    default ["dushmem_fence" "nvshmem_fence" "shmem_fence"] () -> () => order::fence;
-    ctx ["dushmem_ctx_fence" "shmem_ctx_fence"] () -> () => order::fence;
+    default ["dushmem_fence" "nvshmem_fence" { "shmem_fence" "pshmem_fence" }] () -> () => order::fence;
+    ctx ["dushmem_ctx_fence" { "shmem_ctx_fence" "pshmem_ctx_fence" }] () -> () => order::fence;
     // quiet
-    default ["dushmem_quiet" "nvshmem_quiet" "shmem_quiet"] () -> () => order::quiet;
-    ctx ["dushmem_ctx_quiet" "shmem_ctx_quiet"] () -> () => order::quiet;
+    default ["dushmem_quiet" "nvshmem_quiet" { "shmem_quiet" "pshmem_quiet" }] () -> () => order::quiet;
+    ctx ["dushmem_ctx_quiet" { "shmem_ctx_quiet" "pshmem_ctx_quiet" }] () -> () => order::quiet;
     // pe_quiet
-    default ["dushmem_pe_quiet" "shmem_pe_quiet"] (target_pes: *const i32, npes: usize) -> () => order::pe_quiet;
-    ctx ["dushmem_ctx_pe_quiet" "shmem_ctx_pe_quiet"] (target_pes: *const i32, npes: usize) -> () => order::pe_quiet;
+    default ["dushmem_pe_quiet" { "shmem_pe_quiet" "pshmem_pe_quiet" }] (target_pes: *const i32, npes: usize) -> () => order::pe_quiet;
+    ctx ["dushmem_ctx_pe_quiet" { "shmem_ctx_pe_quiet" "pshmem_ctx_pe_quiet" }] (target_pes: *const i32, npes: usize) -> () => order::pe_quiet;
 }

@@ -5,31 +5,63 @@ use crate::ops::prelude::*;
 
 export! {
     // init
-    plain ["dushmem_init" "nvshmem_init" "shmem_init"] () -> () => setup::init;
+    plain ["dushmem_init" "nvshmem_init" { "shmem_init" "pshmem_init" }] () -> () => setup::init;
     // my_pe
-    plain ["dushmem_my_pe" "nvshmem_my_pe" "shmem_my_pe"] () -> i32 => setup::my_pe;
+    plain ["dushmem_my_pe" "nvshmem_my_pe" { "shmem_my_pe" "pshmem_my_pe" }] () -> i32 => setup::my_pe;
     // n_pes
-    plain ["dushmem_n_pes" "nvshmem_n_pes" "shmem_n_pes"] () -> i32 => setup::n_pes;
+    plain ["dushmem_n_pes" "nvshmem_n_pes" { "shmem_n_pes" "pshmem_n_pes" }] () -> i32 => setup::n_pes;
     // finalize
-    plain ["dushmem_finalize" "nvshmem_finalize" "shmem_finalize"] () -> () => setup::finalize;
+    plain ["dushmem_finalize" "nvshmem_finalize" { "shmem_finalize" "pshmem_finalize" }] () -> () => setup::finalize;
     // query_initialized
-    plain ["dushmem_query_initialized" "shmem_query_initialized"] (initialized: *mut i32) -> () => setup::query_initialized;
+    plain ["dushmem_query_initialized" { "shmem_query_initialized" "pshmem_query_initialized" }] (initialized: *mut i32) -> () => setup::query_initialized;
     // global_exit
-    plain ["dushmem_global_exit" "nvshmem_global_exit" "shmem_global_exit"] (status: i32) -> () => setup::global_exit;
+    plain ["dushmem_global_exit" "nvshmem_global_exit" { "shmem_global_exit" "pshmem_global_exit" }] (status: i32) -> () => setup::global_exit;
     // pe_accessible
-    plain ["dushmem_pe_accessible" "shmem_pe_accessible"] (pe: i32) -> i32 => setup::pe_accessible;
+    plain ["dushmem_pe_accessible" { "shmem_pe_accessible" "pshmem_pe_accessible" }] (pe: i32) -> i32 => setup::pe_accessible;
     // addr_accessible
-    plain ["dushmem_addr_accessible" "shmem_addr_accessible"] (addr: *const u8, pe: i32) -> i32 => setup::addr_accessible;
+    plain ["dushmem_addr_accessible" { "shmem_addr_accessible" "pshmem_addr_accessible" }] (addr: *const u8, pe: i32) -> i32 => setup::addr_accessible;
     // ptr
-    plain ["dushmem_ptr" "nvshmem_ptr" "shmem_ptr"] (dest: *const u8, pe: i32) -> *mut u8 => setup::ptr;
+    plain ["dushmem_ptr" "nvshmem_ptr" { "shmem_ptr" "pshmem_ptr" }] (dest: *const u8, pe: i32) -> *mut u8 => setup::ptr;
     // team_ptr
-    plain ["dushmem_team_ptr" "shmem_team_ptr"] (team: i32, dest: *const u8, pe: i32) -> *mut u8 => setup::team_ptr;
+    plain ["dushmem_team_ptr" { "shmem_team_ptr" "pshmem_team_ptr" }] (team: i32, dest: *const u8, pe: i32) -> *mut u8 => setup::team_ptr;
     // info_get_version
-    plain ["dushmem_info_get_version" "nvshmem_info_get_version" "shmem_info_get_version"] (major: *mut i32, minor: *mut i32) -> () => setup::info_get_version;
+    plain ["dushmem_info_get_version" "nvshmem_info_get_version" { "shmem_info_get_version" "pshmem_info_get_version" }] (major: *mut i32, minor: *mut i32) -> () => setup::info_get_version;
     // info_get_name
-    plain ["dushmem_info_get_name" "nvshmem_info_get_name" "shmem_info_get_name"] (name: *mut c_char) -> () => setup::info_get_name;
+    plain ["dushmem_info_get_name" "nvshmem_info_get_name" { "shmem_info_get_name" "pshmem_info_get_name" }] (name: *mut c_char) -> () => setup::info_get_name;
+    // start_pes
+    plain [{ "start_pes" "pstart_pes" }] (npes: i32) -> () => old::start_pes;
+    // _my_pe
+    plain [{ "_my_pe" "p_my_pe" }] () -> i32 => setup::my_pe;
+    // _num_pes
+    plain [{ "_num_pes" "p_num_pes" }] () -> i32 => setup::n_pes;
     // init_status
     plain ["dushmemx_init_status" "nvshmemx_init_status"] () -> i32 => setup::init_status;
+    // hostlib_init_attr
+    plain ["dushmemx_hostlib_init_attr" "nvshmemx_hostlib_init_attr"] (flags: u32, attr: *mut u8) -> i32 => attributes::init_attr;
+    // hostlib_finalize
+    plain ["dushmemx_hostlib_finalize" "nvshmemx_hostlib_finalize"] () -> () => attributes::hostlib_finalize;
+    // init_attr
+    plain ["dushmemx_init_attr" "nvshmemx_init_attr"] (flags: u32, attributes: *mut u8) -> i32 => attributes::init_attr;
+    // set_attr_uniqueid_args
+    plain ["dushmemx_set_attr_uniqueid_args" "nvshmemx_set_attr_uniqueid_args"] (myrank: i32, nranks: i32, uniqueid: *const u8, attr: *mut u8) -> i32 => attributes::set_uniqueid_args;
+    // set_attr_mpi_comm_args
+    plain ["dushmemx_set_attr_mpi_comm_args" "nvshmemx_set_attr_mpi_comm_args"] (mpi_comm: *mut u8, attr: *mut u8) -> i32 => attributes::set_mpi_comm_args;
+    // get_uniqueid
+    plain ["dushmemx_get_uniqueid" "nvshmemx_get_uniqueid"] (uniqueid: *mut u8) -> i32 => attributes::get_uniqueid;
+    // cumodule_init
+    plain ["dushmemx_cumodule_init" "nvshmemx_cumodule_init"] (module: *mut c_void) -> i32 => attributes::cuda;
+    // cumodule_finalize
+    plain ["dushmemx_cumodule_finalize" "nvshmemx_cumodule_finalize"] (module: *mut c_void) -> i32 => attributes::cuda;
+    // culibrary_init
+    plain ["dushmemx_culibrary_init" "nvshmemx_culibrary_init"] (library: *mut c_void) -> i32 => attributes::cuda;
+    // culibrary_finalize
+    plain ["dushmemx_culibrary_finalize" "nvshmemx_culibrary_finalize"] (library: *mut c_void) -> i32 => attributes::cuda;
     // vendor_get_version_info
     plain ["dushmemx_vendor_get_version_info" "nvshmemx_vendor_get_version_info"] (major: *mut i32, minor: *mut i32, patch: *mut i32) -> () => setup::vendor_get_version_info;
+    // nvshmemid_hostlib_init_attr
+    plain ["nvshmemid_hostlib_init_attr"] (requested: i32, provided: *mut i32, bootstrap_flags: u32, attr: *mut u8, device_lib_version: LibraryVersion, cb: *mut c_void) -> i32 => attributes::id_init_attr;
+    // nvshmemid_hostlib_finalize
+    plain ["nvshmemid_hostlib_finalize"] (device_ctx: *mut u8, transport_device_ctx: *mut u8) -> () => attributes::id_finalize;
+    // nvshmemid_init_status
+    plain ["nvshmemid_init_status"] () -> i32 => setup::init_status;
 }

@@ -28,6 +28,8 @@ export! {
     plain ["dushmemx_uint64_p_on_stream" "nvshmemx_uint64_p_on_stream"] (dest: *mut u64, value: u64, pe: i32, stream: *mut c_void) -> () => stream::p::<u64>;
     plain ["dushmemx_size_p_on_stream" "nvshmemx_size_p_on_stream"] (dest: *mut u64, value: u64, pe: i32, stream: *mut c_void) -> () => stream::p::<u64>;
     plain ["dushmemx_ptrdiff_p_on_stream" "nvshmemx_ptrdiff_p_on_stream"] (dest: *mut i64, value: i64, pe: i32, stream: *mut c_void) -> () => stream::p::<i64>;
+    plain ["dushmemx_half_p_on_stream" "nvshmemx_half_p_on_stream"] (dest: *mut Half, value: Half, pe: i32, stream: *mut c_void) -> () => stream::p::<Half>;
+    plain ["dushmemx_bfloat16_p_on_stream" "nvshmemx_bfloat16_p_on_stream"] (dest: *mut BFloat16, value: BFloat16, pe: i32, stream: *mut c_void) -> () => stream::p::<BFloat16>;
     // <T>_put_on_stream
     plain ["dushmemx_float_put_on_stream" "nvshmemx_float_put_on_stream"] (dest: *mut f32, source: *const f32, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::put::<f32>;
     plain ["dushmemx_double_put_on_stream" "nvshmemx_double_put_on_stream"] (dest: *mut f64, source: *const f64, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::put::<f64>;
@@ -53,6 +55,8 @@ export! {
     plain ["dushmemx_size_put_on_stream" "nvshmemx_size_put_on_stream"] (dest: *mut u64, source: *const u64, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::put::<u64>;
     plain ["dushmemx_ptrdiff_put_on_stream" "nvshmemx_ptrdiff_put_on_stream"] (dest: *mut i64, source: *const i64, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::put::<i64>;
     plain ["dushmemx_longdouble_put_on_stream"] (dest: *mut LongDouble, source: *const LongDouble, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::put::<LongDouble>;
+    plain ["dushmemx_half_put_on_stream" "nvshmemx_half_put_on_stream"] (dest: *mut Half, source: *const Half, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::put::<Half>;
+    plain ["dushmemx_bfloat16_put_on_stream" "nvshmemx_bfloat16_put_on_stream"] (dest: *mut BFloat16, source: *const BFloat16, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::put::<BFloat16>;
     // put<N>_on_stream
     plain ["dushmemx_put8_on_stream" "nvshmemx_put8_on_stream"] (dest: *mut u8, source: *const u8, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::put::<u8>;
     plain ["dushmemx_put16_on_stream" "nvshmemx_put16_on_stream"] (dest: *mut u16, source: *const u16, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::put::<u16>;
@@ -86,6 +90,8 @@ export! {
     plain ["dushmemx_size_iput_on_stream" "nvshmemx_size_iput_on_stream"] (dest: *mut u64, source: *const u64, dst: isize, sst: isize, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::iput::<u64>;
     plain ["dushmemx_ptrdiff_iput_on_stream" "nvshmemx_ptrdiff_iput_on_stream"] (dest: *mut i64, source: *const i64, dst: isize, sst: isize, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::iput::<i64>;
     plain ["dushmemx_longdouble_iput_on_stream"] (dest: *mut LongDouble, source: *const LongDouble, dst: isize, sst: isize, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::iput::<LongDouble>;
+    plain ["dushmemx_half_iput_on_stream" "nvshmemx_half_iput_on_stream"] (dest: *mut Half, source: *const Half, dst: isize, sst: isize, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::iput::<Half>;
+    plain ["dushmemx_bfloat16_iput_on_stream" "nvshmemx_bfloat16_iput_on_stream"] (dest: *mut BFloat16, source: *const BFloat16, dst: isize, sst: isize, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::iput::<BFloat16>;
     // iput<N>_on_stream
     plain ["dushmemx_iput8_on_stream" "nvshmemx_iput8_on_stream"] (dest: *mut u8, source: *const u8, dst: isize, sst: isize, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::iput::<u8>;
     plain ["dushmemx_iput16_on_stream" "nvshmemx_iput16_on_stream"] (dest: *mut u16, source: *const u16, dst: isize, sst: isize, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::iput::<u16>;
@@ -117,6 +123,8 @@ export! {
     plain ["dushmemx_size_put_nbi_on_stream" "nvshmemx_size_put_nbi_on_stream"] (dest: *mut u64, source: *const u64, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::put_nbi::<u64>;
     plain ["dushmemx_ptrdiff_put_nbi_on_stream" "nvshmemx_ptrdiff_put_nbi_on_stream"] (dest: *mut i64, source: *const i64, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::put_nbi::<i64>;
     plain ["dushmemx_longdouble_put_nbi_on_stream"] (dest: *mut LongDouble, source: *const LongDouble, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::put_nbi::<LongDouble>;
+    plain ["dushmemx_half_put_nbi_on_stream" "nvshmemx_half_put_nbi_on_stream"] (dest: *mut Half, source: *const Half, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::put_nbi::<Half>;
+    plain ["dushmemx_bfloat16_put_nbi_on_stream" "nvshmemx_bfloat16_put_nbi_on_stream"] (dest: *mut BFloat16, source: *const BFloat16, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::put_nbi::<BFloat16>;
     // put<N>_nbi_on_stream
     plain ["dushmemx_put8_nbi_on_stream" "nvshmemx_put8_nbi_on_stream"] (dest: *mut u8, source: *const u8, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::put_nbi::<u8>;
     plain ["dushmemx_put16_nbi_on_stream" "nvshmemx_put16_nbi_on_stream"] (dest: *mut u16, source: *const u16, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::put_nbi::<u16>;
@@ -149,6 +157,8 @@ export! {
     plain ["dushmemx_uint64_g_on_stream" "nvshmemx_uint64_g_on_stream"] (source: *const u64, pe: i32, stream: *mut c_void) -> u64 => stream::g::<u64>;
     plain ["dushmemx_size_g_on_stream" "nvshmemx_size_g_on_stream"] (source: *const u64, pe: i32, stream: *mut c_void) -> u64 => stream::g::<u64>;
     plain ["dushmemx_ptrdiff_g_on_stream" "nvshmemx_ptrdiff_g_on_stream"] (source: *const i64, pe: i32, stream: *mut c_void) -> i64 => stream::g::<i64>;
+    plain ["dushmemx_half_g_on_stream" "nvshmemx_half_g_on_stream"] (source: *const Half, pe: i32, stream: *mut c_void) -> Half => stream::g::<Half>;
+    plain ["dushmemx_bfloat16_g_on_stream" "nvshmemx_bfloat16_g_on_stream"] (source: *const BFloat16, pe: i32, stream: *mut c_void) -> BFloat16 => stream::g::<BFloat16>;
     // <T>_get_on_stream
     plain ["dushmemx_float_get_on_stream" "nvshmemx_float_get_on_stream"] (dest: *mut f32, source: *const f32, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::get::<f32>;
     plain ["dushmemx_double_get_on_stream" "nvshmemx_double_get_on_stream"] (dest: *mut f64, source: *const f64, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::get::<f64>;
@@ -174,6 +184,8 @@ export! {
     plain ["dushmemx_size_get_on_stream" "nvshmemx_size_get_on_stream"] (dest: *mut u64, source: *const u64, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::get::<u64>;
     plain ["dushmemx_ptrdiff_get_on_stream" "nvshmemx_ptrdiff_get_on_stream"] (dest: *mut i64, source: *const i64, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::get::<i64>;
     plain ["dushmemx_longdouble_get_on_stream"] (dest: *mut LongDouble, source: *const LongDouble, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::get::<LongDouble>;
+    plain ["dushmemx_half_get_on_stream" "nvshmemx_half_get_on_stream"] (dest: *mut Half, source: *const Half, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::get::<Half>;
+    plain ["dushmemx_bfloat16_get_on_stream" "nvshmemx_bfloat16_get_on_stream"] (dest: *mut BFloat16, source: *const BFloat16, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::get::<BFloat16>;
     // <T>_iget_on_stream
     plain ["dushmemx_float_iget_on_stream" "nvshmemx_float_iget_on_stream"] (dest: *mut f32, source: *const f32, dst: isize, sst: isize, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::iget::<f32>;
     plain ["dushmemx_double_iget_on_stream" "nvshmemx_double_iget_on_stream"] (dest: *mut f64, source: *const f64, dst: isize, sst: isize, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::iget::<f64>;
@@ -199,6 +211,8 @@ export! {
     plain ["dushmemx_size_iget_on_stream" "nvshmemx_size_iget_on_stream"] (dest: *mut u64, source: *const u64, dst: isize, sst: isize, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::iget::<u64>;
     plain ["dushmemx_ptrdiff_iget_on_stream" "nvshmemx_ptrdiff_iget_on_stream"] (dest: *mut i64, source: *const i64, dst: isize, sst: isize, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::iget::<i64>;
     plain ["dushmemx_longdouble_iget_on_stream"] (dest: *mut LongDouble, source: *const LongDouble, dst: isize, sst: isize, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::iget::<LongDouble>;
+    plain ["dushmemx_half_iget_on_stream" "nvshmemx_half_iget_on_stream"] (dest: *mut Half, source: *const Half, dst: isize, sst: isize, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::iget::<Half>;
+    plain ["dushmemx_bfloat16_iget_on_stream" "nvshmemx_bfloat16_iget_on_stream"] (dest: *mut BFloat16, source: *const BFloat16, dst: isize, sst: isize, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::iget::<BFloat16>;
     // get<N>_on_stream
     plain ["dushmemx_get8_on_stream" "nvshmemx_get8_on_stream"] (dest: *mut u8, source: *const u8, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::get::<u8>;
     plain ["dushmemx_get16_on_stream" "nvshmemx_get16_on_stream"] (dest: *mut u16, source: *const u16, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::get::<u16>;
@@ -238,6 +252,8 @@ export! {
     plain ["dushmemx_size_get_nbi_on_stream" "nvshmemx_size_get_nbi_on_stream"] (dest: *mut u64, source: *const u64, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::get_nbi::<u64>;
     plain ["dushmemx_ptrdiff_get_nbi_on_stream" "nvshmemx_ptrdiff_get_nbi_on_stream"] (dest: *mut i64, source: *const i64, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::get_nbi::<i64>;
     plain ["dushmemx_longdouble_get_nbi_on_stream"] (dest: *mut LongDouble, source: *const LongDouble, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::get_nbi::<LongDouble>;
+    plain ["dushmemx_half_get_nbi_on_stream" "nvshmemx_half_get_nbi_on_stream"] (dest: *mut Half, source: *const Half, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::get_nbi::<Half>;
+    plain ["dushmemx_bfloat16_get_nbi_on_stream" "nvshmemx_bfloat16_get_nbi_on_stream"] (dest: *mut BFloat16, source: *const BFloat16, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::get_nbi::<BFloat16>;
     // get<N>_nbi_on_stream
     plain ["dushmemx_get8_nbi_on_stream" "nvshmemx_get8_nbi_on_stream"] (dest: *mut u8, source: *const u8, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::get_nbi::<u8>;
     plain ["dushmemx_get16_nbi_on_stream" "nvshmemx_get16_nbi_on_stream"] (dest: *mut u16, source: *const u16, nelems: usize, pe: i32, stream: *mut c_void) -> () => stream::get_nbi::<u16>;
@@ -271,6 +287,8 @@ export! {
     plain ["dushmemx_size_put_signal_on_stream" "nvshmemx_size_put_signal_on_stream"] (dest: *mut u64, source: *const u64, nelems: usize, sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32, stream: *mut c_void) -> () => stream::put_signal::<u64>;
     plain ["dushmemx_ptrdiff_put_signal_on_stream" "nvshmemx_ptrdiff_put_signal_on_stream"] (dest: *mut i64, source: *const i64, nelems: usize, sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32, stream: *mut c_void) -> () => stream::put_signal::<i64>;
     plain ["dushmemx_longdouble_put_signal_on_stream"] (dest: *mut LongDouble, source: *const LongDouble, nelems: usize, sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32, stream: *mut c_void) -> () => stream::put_signal::<LongDouble>;
+    plain ["dushmemx_half_put_signal_on_stream" "nvshmemx_half_put_signal_on_stream"] (dest: *mut Half, source: *const Half, nelems: usize, sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32, stream: *mut c_void) -> () => stream::put_signal::<Half>;
+    plain ["dushmemx_bfloat16_put_signal_on_stream" "nvshmemx_bfloat16_put_signal_on_stream"] (dest: *mut BFloat16, source: *const BFloat16, nelems: usize, sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32, stream: *mut c_void) -> () => stream::put_signal::<BFloat16>;
     // put<N>_signal_on_stream
     plain ["dushmemx_put8_signal_on_stream" "nvshmemx_put8_signal_on_stream"] (dest: *mut u8, source: *const u8, nelems: usize, sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32, stream: *mut c_void) -> () => stream::put_signal::<u8>;
     plain ["dushmemx_put16_signal_on_stream" "nvshmemx_put16_signal_on_stream"] (dest: *mut u16, source: *const u16, nelems: usize, sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32, stream: *mut c_void) -> () => stream::put_signal::<u16>;
@@ -304,6 +322,8 @@ export! {
     plain ["dushmemx_size_put_signal_nbi_on_stream" "nvshmemx_size_put_signal_nbi_on_stream"] (dest: *mut u64, source: *const u64, nelems: usize, sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32, stream: *mut c_void) -> () => stream::put_signal_nbi::<u64>;
     plain ["dushmemx_ptrdiff_put_signal_nbi_on_stream" "nvshmemx_ptrdiff_put_signal_nbi_on_stream"] (dest: *mut i64, source: *const i64, nelems: usize, sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32, stream: *mut c_void) -> () => stream::put_signal_nbi::<i64>;
     plain ["dushmemx_longdouble_put_signal_nbi_on_stream"] (dest: *mut LongDouble, source: *const LongDouble, nelems: usize, sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32, stream: *mut c_void) -> () => stream::put_signal_nbi::<LongDouble>;
+    plain ["dushmemx_half_put_signal_nbi_on_stream" "nvshmemx_half_put_signal_nbi_on_stream"] (dest: *mut Half, source: *const Half, nelems: usize, sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32, stream: *mut c_void) -> () => stream::put_signal_nbi::<Half>;
+    plain ["dushmemx_bfloat16_put_signal_nbi_on_stream" "nvshmemx_bfloat16_put_signal_nbi_on_stream"] (dest: *mut BFloat16, source: *const BFloat16, nelems: usize, sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32, stream: *mut c_void) -> () => stream::put_signal_nbi::<BFloat16>;
     // put<N>_signal_nbi_on_stream
     plain ["dushmemx_put8_signal_nbi_on_stream" "nvshmemx_put8_signal_nbi_on_stream"] (dest: *mut u8, source: *const u8, nelems: usize, sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32, stream: *mut c_void) -> () => stream::put_signal_nbi::<u8>;
     plain ["dushmemx_put16_signal_nbi_on_stream" "nvshmemx_put16_signal_nbi_on_stream"] (dest: *mut u16, source: *const u16, nelems: usize, sig_addr: *mut u64, signal: u64, sig_op: i32, pe: i32, stream: *mut c_void) -> () => stream::put_signal_nbi::<u16>;
@@ -329,6 +349,36 @@ export! {
     plain ["dushmemx_ptrdiff_wait_until_on_stream" "nvshmemx_ptrdiff_wait_until_on_stream"] (ivar: *mut i64, cmp: i32, cmp_value: i64, stream: *mut c_void) -> () => stream::until::<i64>;
     plain ["dushmemx_short_wait_until_on_stream" "nvshmemx_short_wait_until_on_stream"] (ivar: *mut i16, cmp: i32, cmp_value: i16, stream: *mut c_void) -> () => stream::until::<i16>;
     plain ["dushmemx_ushort_wait_until_on_stream" "nvshmemx_ushort_wait_until_on_stream"] (ivar: *mut u16, cmp: i32, cmp_value: u16, stream: *mut c_void) -> () => stream::until::<u16>;
+    // <T>_wait_until_all_on_stream
+    plain ["dushmemx_int_wait_until_all_on_stream" "nvshmemx_int_wait_until_all_on_stream"] (ivars: *mut i32, nelems: usize, status: *const i32, cmp: i32, cmp_value: i32, stream: *mut c_void) -> () => stream::until_all::<i32>;
+    plain ["dushmemx_long_wait_until_all_on_stream" "nvshmemx_long_wait_until_all_on_stream"] (ivars: *mut i64, nelems: usize, status: *const i32, cmp: i32, cmp_value: i64, stream: *mut c_void) -> () => stream::until_all::<i64>;
+    plain ["dushmemx_longlong_wait_until_all_on_stream" "nvshmemx_longlong_wait_until_all_on_stream"] (ivars: *mut i64, nelems: usize, status: *const i32, cmp: i32, cmp_value: i64, stream: *mut c_void) -> () => stream::until_all::<i64>;
+    plain ["dushmemx_uint_wait_until_all_on_stream" "nvshmemx_uint_wait_until_all_on_stream"] (ivars: *mut u32, nelems: usize, status: *const i32, cmp: i32, cmp_value: u32, stream: *mut c_void) -> () => stream::until_all::<u32>;
+    plain ["dushmemx_ulong_wait_until_all_on_stream" "nvshmemx_ulong_wait_until_all_on_stream"] (ivars: *mut u64, nelems: usize, status: *const i32, cmp: i32, cmp_value: u64, stream: *mut c_void) -> () => stream::until_all::<u64>;
+    plain ["dushmemx_ulonglong_wait_until_all_on_stream" "nvshmemx_ulonglong_wait_until_all_on_stream"] (ivars: *mut u64, nelems: usize, status: *const i32, cmp: i32, cmp_value: u64, stream: *mut c_void) -> () => stream::until_all::<u64>;
+    plain ["dushmemx_int32_wait_until_all_on_stream" "nvshmemx_int32_wait_until_all_on_stream"] (ivars: *mut i32, nelems: usize, status: *const i32, cmp: i32, cmp_value: i32, stream: *mut c_void) -> () => stream::until_all::<i32>;
+    plain ["dushmemx_int64_wait_until_all_on_stream" "nvshmemx_int64_wait_until_all_on_stream"] (ivars: *mut i64, nelems: usize, status: *const i32, cmp: i32, cmp_value: i64, stream: *mut c_void) -> () => stream::until_all::<i64>;
+    plain ["dushmemx_uint32_wait_until_all_on_stream" "nvshmemx_uint32_wait_until_all_on_stream"] (ivars: *mut u32, nelems: usize, status: *const i32, cmp: i32, cmp_value: u32, stream: *mut c_void) -> () => stream::until_all::<u32>;
+    plain ["dushmemx_uint64_wait_until_all_on_stream" "nvshmemx_uint64_wait_until_all_on_stream"] (ivars: *mut u64, nelems: usize, status: *const i32, cmp: i32, cmp_value: u64, stream: *mut c_void) -> () => stream::until_all::<u64>;
+    plain ["dushmemx_size_wait_until_all_on_stream" "nvshmemx_size_wait_until_all_on_stream"] (ivars: *mut u64, nelems: usize, status: *const i32, cmp: i32, cmp_value: u64, stream: *mut c_void) -> () => stream::until_all::<u64>;
+    plain ["dushmemx_ptrdiff_wait_until_all_on_stream" "nvshmemx_ptrdiff_wait_until_all_on_stream"] (ivars: *mut i64, nelems: usize, status: *const i32, cmp: i32, cmp_value: i64, stream: *mut c_void) -> () => stream::until_all::<i64>;
+    plain ["dushmemx_short_wait_until_all_on_stream" "nvshmemx_short_wait_until_all_on_stream"] (ivars: *mut i16, nelems: usize, status: *const i32, cmp: i32, cmp_value: i16, stream: *mut c_void) -> () => stream::until_all::<i16>;
+    plain ["dushmemx_ushort_wait_until_all_on_stream" "nvshmemx_ushort_wait_until_all_on_stream"] (ivars: *mut u16, nelems: usize, status: *const i32, cmp: i32, cmp_value: u16, stream: *mut c_void) -> () => stream::until_all::<u16>;
+    // <T>_wait_until_all_vector_on_stream
+    plain ["dushmemx_int_wait_until_all_vector_on_stream" "nvshmemx_int_wait_until_all_vector_on_stream"] (ivars: *mut i32, nelems: usize, status: *const i32, cmp: i32, cmp_value: *mut i32, stream: *mut c_void) -> () => stream::until_all_vector::<i32>;
+    plain ["dushmemx_long_wait_until_all_vector_on_stream" "nvshmemx_long_wait_until_all_vector_on_stream"] (ivars: *mut i64, nelems: usize, status: *const i32, cmp: i32, cmp_value: *mut i64, stream: *mut c_void) -> () => stream::until_all_vector::<i64>;
+    plain ["dushmemx_longlong_wait_until_all_vector_on_stream" "nvshmemx_longlong_wait_until_all_vector_on_stream"] (ivars: *mut i64, nelems: usize, status: *const i32, cmp: i32, cmp_value: *mut i64, stream: *mut c_void) -> () => stream::until_all_vector::<i64>;
+    plain ["dushmemx_uint_wait_until_all_vector_on_stream" "nvshmemx_uint_wait_until_all_vector_on_stream"] (ivars: *mut u32, nelems: usize, status: *const i32, cmp: i32, cmp_value: *mut u32, stream: *mut c_void) -> () => stream::until_all_vector::<u32>;
+    plain ["dushmemx_ulong_wait_until_all_vector_on_stream" "nvshmemx_ulong_wait_until_all_vector_on_stream"] (ivars: *mut u64, nelems: usize, status: *const i32, cmp: i32, cmp_value: *mut u64, stream: *mut c_void) -> () => stream::until_all_vector::<u64>;
+    plain ["dushmemx_ulonglong_wait_until_all_vector_on_stream" "nvshmemx_ulonglong_wait_until_all_vector_on_stream"] (ivars: *mut u64, nelems: usize, status: *const i32, cmp: i32, cmp_value: *mut u64, stream: *mut c_void) -> () => stream::until_all_vector::<u64>;
+    plain ["dushmemx_int32_wait_until_all_vector_on_stream" "nvshmemx_int32_wait_until_all_vector_on_stream"] (ivars: *mut i32, nelems: usize, status: *const i32, cmp: i32, cmp_value: *mut i32, stream: *mut c_void) -> () => stream::until_all_vector::<i32>;
+    plain ["dushmemx_int64_wait_until_all_vector_on_stream" "nvshmemx_int64_wait_until_all_vector_on_stream"] (ivars: *mut i64, nelems: usize, status: *const i32, cmp: i32, cmp_value: *mut i64, stream: *mut c_void) -> () => stream::until_all_vector::<i64>;
+    plain ["dushmemx_uint32_wait_until_all_vector_on_stream" "nvshmemx_uint32_wait_until_all_vector_on_stream"] (ivars: *mut u32, nelems: usize, status: *const i32, cmp: i32, cmp_value: *mut u32, stream: *mut c_void) -> () => stream::until_all_vector::<u32>;
+    plain ["dushmemx_uint64_wait_until_all_vector_on_stream" "nvshmemx_uint64_wait_until_all_vector_on_stream"] (ivars: *mut u64, nelems: usize, status: *const i32, cmp: i32, cmp_value: *mut u64, stream: *mut c_void) -> () => stream::until_all_vector::<u64>;
+    plain ["dushmemx_size_wait_until_all_vector_on_stream" "nvshmemx_size_wait_until_all_vector_on_stream"] (ivars: *mut u64, nelems: usize, status: *const i32, cmp: i32, cmp_value: *mut u64, stream: *mut c_void) -> () => stream::until_all_vector::<u64>;
+    plain ["dushmemx_ptrdiff_wait_until_all_vector_on_stream" "nvshmemx_ptrdiff_wait_until_all_vector_on_stream"] (ivars: *mut i64, nelems: usize, status: *const i32, cmp: i32, cmp_value: *mut i64, stream: *mut c_void) -> () => stream::until_all_vector::<i64>;
+    plain ["dushmemx_short_wait_until_all_vector_on_stream" "nvshmemx_short_wait_until_all_vector_on_stream"] (ivars: *mut i16, nelems: usize, status: *const i32, cmp: i32, cmp_value: *mut i16, stream: *mut c_void) -> () => stream::until_all_vector::<i16>;
+    plain ["dushmemx_ushort_wait_until_all_vector_on_stream" "nvshmemx_ushort_wait_until_all_vector_on_stream"] (ivars: *mut u16, nelems: usize, status: *const i32, cmp: i32, cmp_value: *mut u16, stream: *mut c_void) -> () => stream::until_all_vector::<u16>;
     // signal_wait_until_on_stream
     plain ["dushmemx_signal_wait_until_on_stream" "nvshmemx_signal_wait_until_on_stream"] (sig_addr: *mut u64, cmp: i32, cmp_value: u64, stream: *mut c_void) -> () => stream::signal_until;
     // quiet_on_stream
@@ -366,6 +416,8 @@ export! {
     plain ["dushmemx_size_alltoall_on_stream" "nvshmemx_size_alltoall_on_stream"] (team: i32, dest: *mut u64, source: *const u64, nelems: usize, stream: *mut c_void) -> i32 => stream::alltoall::<u64>;
     plain ["dushmemx_ptrdiff_alltoall_on_stream" "nvshmemx_ptrdiff_alltoall_on_stream"] (team: i32, dest: *mut i64, source: *const i64, nelems: usize, stream: *mut c_void) -> i32 => stream::alltoall::<i64>;
     plain ["dushmemx_longdouble_alltoall_on_stream"] (team: i32, dest: *mut LongDouble, source: *const LongDouble, nelems: usize, stream: *mut c_void) -> i32 => stream::alltoall::<LongDouble>;
+    plain ["dushmemx_half_alltoall_on_stream" "nvshmemx_half_alltoall_on_stream"] (team: i32, dest: *mut Half, source: *const Half, nelems: usize, stream: *mut c_void) -> i32 => stream::alltoall::<Half>;
+    plain ["dushmemx_bfloat16_alltoall_on_stream" "nvshmemx_bfloat16_alltoall_on_stream"] (team: i32, dest: *mut BFloat16, source: *const BFloat16, nelems: usize, stream: *mut c_void) -> i32 => stream::alltoall::<BFloat16>;
     // alltoallmem_on_stream
     plain ["dushmemx_alltoallmem_on_stream" "nvshmemx_alltoallmem_on_stream"] (team: i32, dest: *mut u8, source: *const u8, nelems: usize, stream: *mut c_void) -> i32 => stream::alltoall::<u8>;
     // <T>_broadcast_on_stream
@@ -393,6 +445,8 @@ export! {
     plain ["dushmemx_size_broadcast_on_stream" "nvshmemx_size_broadcast_on_stream"] (team: i32, dest: *mut u64, source: *const u64, nelems: usize, pe_root: i32, stream: *mut c_void) -> i32 => stream::broadcast::<u64>;
     plain ["dushmemx_ptrdiff_broadcast_on_stream" "nvshmemx_ptrdiff_broadcast_on_stream"] (team: i32, dest: *mut i64, source: *const i64, nelems: usize, pe_root: i32, stream: *mut c_void) -> i32 => stream::broadcast::<i64>;
     plain ["dushmemx_longdouble_broadcast_on_stream"] (team: i32, dest: *mut LongDouble, source: *const LongDouble, nelems: usize, pe_root: i32, stream: *mut c_void) -> i32 => stream::broadcast::<LongDouble>;
+    plain ["dushmemx_half_broadcast_on_stream" "nvshmemx_half_broadcast_on_stream"] (team: i32, dest: *mut Half, source: *const Half, nelems: usize, pe_root: i32, stream: *mut c_void) -> i32 => stream::broadcast::<Half>;
+    plain ["dushmemx_bfloat16_broadcast_on_stream" "nvshmemx_bfloat16_broadcast_on_stream"] (team: i32, dest: *mut BFloat16, source: *const BFloat16, nelems: usize, pe_root: i32, stream: *mut c_void) -> i32 => stream::broadcast::<BFloat16>;
     // broadcastmem_on_stream
     plain ["dushmemx_broadcastmem_on_stream" "nvshmemx_broadcastmem_on_stream"] (team: i32, dest: *mut u8, source: *const u8, nelems: usize, pe_root: i32, stream: *mut c_void) -> i32 => stream::broadcast::<u8>;
     // <T>_fcollect_on_stream
@@ -420,6 +474,8 @@ export! {
     plain ["dushmemx_size_fcollect_on_stream" "nvshmemx_size_fcollect_on_stream"] (team: i32, dest: *mut u64, source: *const u64, nelems: usize, stream: *mut c_void) -> i32 => stream::fcollect::<u64>;
     plain ["dushmemx_ptrdiff_fcollect_on_stream" "nvshmemx_ptrdiff_fcollect_on_stream"] (team: i32, dest: *mut i64, source: *const i64, nelems: usize, stream: *mut c_void) -> i32 => stream::fcollect::<i64>;
     plain ["dushmemx_longdouble_fcollect_on_stream"] (team: i32, dest: *mut LongDouble, source: *const LongDouble, nelems: usize, stream: *mut c_void) -> i32 => stream::fcollect::<LongDouble>;
+    plain ["dushmemx_half_fcollect_on_stream" "nvshmemx_half_fcollect_on_stream"] (team: i32, dest: *mut Half, source: *const Half, nelems: usize, stream: *mut c_void) -> i32 => stream::fcollect::<Half>;
+    plain ["dushmemx_bfloat16_fcollect_on_stream" "nvshmemx_bfloat16_fcollect_on_stream"] (team: i32, dest: *mut BFloat16, source: *const BFloat16, nelems: usize, stream: *mut c_void) -> i32 => stream::fcollect::<BFloat16>;
     // fcollectmem_on_stream
     plain ["dushmemx_fcollectmem_on_stream" "nvshmemx_fcollectmem_on_stream"] (team: i32, dest: *mut u8, source: *const u8, nelems: usize, stream: *mut c_void) -> i32 => stream::fcollect::<u8>;
     // <T>_and_reduce_on_stream
@@ -504,6 +560,8 @@ export! {
     plain ["dushmemx_size_max_reduce_on_stream" "nvshmemx_size_max_reduce_on_stream"] (team: i32, dest: *mut u64, source: *const u64, nreduce: usize, stream: *mut c_void) -> i32 => stream::max_reduce::<u64>;
     plain ["dushmemx_ptrdiff_max_reduce_on_stream"] (team: i32, dest: *mut i64, source: *const i64, nreduce: usize, stream: *mut c_void) -> i32 => stream::max_reduce::<i64>;
     plain ["dushmemx_longdouble_max_reduce_on_stream"] (team: i32, dest: *mut LongDouble, source: *const LongDouble, nreduce: usize, stream: *mut c_void) -> i32 => stream::max_reduce::<LongDouble>;
+    plain ["dushmemx_half_max_reduce_on_stream" "nvshmemx_half_max_reduce_on_stream"] (team: i32, dest: *mut Half, source: *const Half, nreduce: usize, stream: *mut c_void) -> i32 => stream::max_reduce::<Half>;
+    plain ["dushmemx_bfloat16_max_reduce_on_stream" "nvshmemx_bfloat16_max_reduce_on_stream"] (team: i32, dest: *mut BFloat16, source: *const BFloat16, nreduce: usize, stream: *mut c_void) -> i32 => stream::max_reduce::<BFloat16>;
     // <T>_min_reduce_on_stream
     plain ["dushmemx_float_min_reduce_on_stream" "nvshmemx_float_min_reduce_on_stream"] (team: i32, dest: *mut f32, source: *const f32, nreduce: usize, stream: *mut c_void) -> i32 => stream::min_reduce::<f32>;
     plain ["dushmemx_double_min_reduce_on_stream" "nvshmemx_double_min_reduce_on_stream"] (team: i32, dest: *mut f64, source: *const f64, nreduce: usize, stream: *mut c_void) -> i32 => stream::min_reduce::<f64>;
@@ -529,6 +587,8 @@ export! {
     plain ["dushmemx_size_min_reduce_on_stream" "nvshmemx_size_min_reduce_on_stream"] (team: i32, dest: *mut u64, source: *const u64, nreduce: usize, stream: *mut c_void) -> i32 => stream::min_reduce::<u64>;
     plain ["dushmemx_ptrdiff_min_reduce_on_stream"] (team: i32, dest: *mut i64, source: *const i64, nreduce: usize, stream: *mut c_void) -> i32 => stream::min_reduce::<i64>;
     plain ["dushmemx_longdouble_min_reduce_on_stream"] (team: i32, dest: *mut LongDouble, source: *const LongDouble, nreduce: usize, stream: *mut c_void) -> i32 => stream::min_reduce::<LongDouble>;
+    plain ["dushmemx_half_min_reduce_on_stream" "nvshmemx_half_min_reduce_on_stream"] (team: i32, dest: *mut Half, source: *const Half, nreduce: usize, stream: *mut c_void) -> i32 => stream::min_reduce::<Half>;
+    plain ["dushmemx_bfloat16_min_reduce_on_stream" "nvshmemx_bfloat16_min_reduce_on_stream"] (team: i32, dest: *mut BFloat16, source: *const BFloat16, nreduce: usize, stream: *mut c_void) -> i32 => stream::min_reduce::<BFloat16>;
     // <T>_sum_reduce_on_stream
     plain ["dushmemx_float_sum_reduce_on_stream" "nvshmemx_float_sum_reduce_on_stream"] (team: i32, dest: *mut f32, source: *const f32, nreduce: usize, stream: *mut c_void) -> i32 => stream::sum_reduce::<f32>;
     plain ["dushmemx_double_sum_reduce_on_stream" "nvshmemx_double_sum_reduce_on_stream"] (team: i32, dest: *mut f64, source: *const f64, nreduce: usize, stream: *mut c_void) -> i32 => stream::sum_reduce::<f64>;
@@ -556,6 +616,8 @@ export! {
     plain ["dushmemx_longdouble_sum_reduce_on_stream"] (team: i32, dest: *mut LongDouble, source: *const LongDouble, nreduce: usize, stream: *mut c_void) -> i32 => stream::sum_reduce::<LongDouble>;
     plain ["dushmemx_complexd_sum_reduce_on_stream"] (team: i32, dest: *mut ComplexD, source: *const ComplexD, nreduce: usize, stream: *mut c_void) -> i32 => stream::sum_reduce::<ComplexD>;
     plain ["dushmemx_complexf_sum_reduce_on_stream"] (team: i32, dest: *mut ComplexF, source: *const ComplexF, nreduce: usize, stream: *mut c_void) -> i32 => stream::sum_reduce::<ComplexF>;
+    plain ["dushmemx_half_sum_reduce_on_stream" "nvshmemx_half_sum_reduce_on_stream"] (team: i32, dest: *mut Half, source: *const Half, nreduce: usize, stream: *mut c_void) -> i32 => stream::sum_reduce::<Half>;
+    plain ["dushmemx_bfloat16_sum_reduce_on_stream" "nvshmemx_bfloat16_sum_reduce_on_stream"] (team: i32, dest: *mut BFloat16, source: *const BFloat16, nreduce: usize, stream: *mut c_void) -> i32 => stream::sum_reduce::<BFloat16>;
     // <T>_prod_reduce_on_stream
     plain ["dushmemx_float_prod_reduce_on_stream" "nvshmemx_float_prod_reduce_on_stream"] (team: i32, dest: *mut f32, source: *const f32, nreduce: usize, stream: *mut c_void) -> i32 => stream::prod_reduce::<f32>;
     plain ["dushmemx_double_prod_reduce_on_stream" "nvshmemx_double_prod_reduce_on_stream"] (team: i32, dest: *mut f64, source: *const f64, nreduce: usize, stream: *mut c_void) -> i32 => stream::prod_reduce::<f64>;
@@ -583,6 +645,8 @@ export! {
     plain ["dushmemx_longdouble_prod_reduce_on_stream"] (team: i32, dest: *mut LongDouble, source: *const LongDouble, nreduce: usize, stream: *mut c_void) -> i32 => stream::prod_reduce::<LongDouble>;
     plain ["dushmemx_complexd_prod_reduce_on_stream"] (team: i32, dest: *mut ComplexD, source: *const ComplexD, nreduce: usize, stream: *mut c_void) -> i32 => stream::prod_reduce::<ComplexD>;
     plain ["dushmemx_complexf_prod_reduce_on_stream"] (team: i32, dest: *mut ComplexF, source: *const ComplexF, nreduce: usize, stream: *mut c_void) -> i32 => stream::prod_reduce::<ComplexF>;
+    plain ["dushmemx_half_prod_reduce_on_stream" "nvshmemx_half_prod_reduce_on_stream"] (team: i32, dest: *mut Half, source: *const Half, nreduce: usize, stream: *mut c_void) -> i32 => stream::prod_reduce::<Half>;
+    plain ["dushmemx_bfloat16_prod_reduce_on_stream" "nvshmemx_bfloat16_prod_reduce_on_stream"] (team: i32, dest: *mut BFloat16, source: *const BFloat16, nreduce: usize, stream: *mut c_void) -> i32 => stream::prod_reduce::<BFloat16>;
     // <T>_and_reducescatter_on_stream
     plain ["dushmemx_uchar_and_reducescatter_on_stream" "nvshmemx_uchar_and_reducescatter_on_stream"] (team: i32, dest: *mut u8, source: *const u8, nreduce: usize, stream: *mut c_void) -> i32 => stream::and_reducescatter::<u8>;
     plain ["dushmemx_ushort_and_reducescatter_on_stream" "nvshmemx_ushort_and_reducescatter_on_stream"] (team: i32, dest: *mut u16, source: *const u16, nreduce: usize, stream: *mut c_void) -> i32 => stream::and_reducescatter::<u16>;
@@ -665,6 +729,8 @@ export! {
     plain ["dushmemx_size_max_reducescatter_on_stream" "nvshmemx_size_max_reducescatter_on_stream"] (team: i32, dest: *mut u64, source: *const u64, nreduce: usize, stream: *mut c_void) -> i32 => stream::max_reducescatter::<u64>;
     plain ["dushmemx_ptrdiff_max_reducescatter_on_stream"] (team: i32, dest: *mut i64, source: *const i64, nreduce: usize, stream: *mut c_void) -> i32 => stream::max_reducescatter::<i64>;
     plain ["dushmemx_longdouble_max_reducescatter_on_stream"] (team: i32, dest: *mut LongDouble, source: *const LongDouble, nreduce: usize, stream: *mut c_void) -> i32 => stream::max_reducescatter::<LongDouble>;
+    plain ["dushmemx_half_max_reducescatter_on_stream" "nvshmemx_half_max_reducescatter_on_stream"] (team: i32, dest: *mut Half, source: *const Half, nreduce: usize, stream: *mut c_void) -> i32 => stream::max_reducescatter::<Half>;
+    plain ["dushmemx_bfloat16_max_reducescatter_on_stream" "nvshmemx_bfloat16_max_reducescatter_on_stream"] (team: i32, dest: *mut BFloat16, source: *const BFloat16, nreduce: usize, stream: *mut c_void) -> i32 => stream::max_reducescatter::<BFloat16>;
     // <T>_min_reducescatter_on_stream
     plain ["dushmemx_float_min_reducescatter_on_stream" "nvshmemx_float_min_reducescatter_on_stream"] (team: i32, dest: *mut f32, source: *const f32, nreduce: usize, stream: *mut c_void) -> i32 => stream::min_reducescatter::<f32>;
     plain ["dushmemx_double_min_reducescatter_on_stream" "nvshmemx_double_min_reducescatter_on_stream"] (team: i32, dest: *mut f64, source: *const f64, nreduce: usize, stream: *mut c_void) -> i32 => stream::min_reducescatter::<f64>;
@@ -690,6 +756,8 @@ export! {
     plain ["dushmemx_size_min_reducescatter_on_stream" "nvshmemx_size_min_reducescatter_on_stream"] (team: i32, dest: *mut u64, source: *const u64, nreduce: usize, stream: *mut c_void) -> i32 => stream::min_reducescatter::<u64>;
     plain ["dushmemx_ptrdiff_min_reducescatter_on_stream"] (team: i32, dest: *mut i64, source: *const i64, nreduce: usize, stream: *mut c_void) -> i32 => stream::min_reducescatter::<i64>;
     plain ["dushmemx_longdouble_min_reducescatter_on_stream"] (team: i32, dest: *mut LongDouble, source: *const LongDouble, nreduce: usize, stream: *mut c_void) -> i32 => stream::min_reducescatter::<LongDouble>;
+    plain ["dushmemx_half_min_reducescatter_on_stream" "nvshmemx_half_min_reducescatter_on_stream"] (team: i32, dest: *mut Half, source: *const Half, nreduce: usize, stream: *mut c_void) -> i32 => stream::min_reducescatter::<Half>;
+    plain ["dushmemx_bfloat16_min_reducescatter_on_stream" "nvshmemx_bfloat16_min_reducescatter_on_stream"] (team: i32, dest: *mut BFloat16, source: *const BFloat16, nreduce: usize, stream: *mut c_void) -> i32 => stream::min_reducescatter::<BFloat16>;
     // <T>_sum_reducescatter_on_stream
     plain ["dushmemx_float_sum_reducescatter_on_stream" "nvshmemx_float_sum_reducescatter_on_stream"] (team: i32, dest: *mut f32, source: *const f32, nreduce: usize, stream: *mut c_void) -> i32 => stream::sum_reducescatter::<f32>;
     plain ["dushmemx_double_sum_reducescatter_on_stream" "nvshmemx_double_sum_reducescatter_on_stream"] (team: i32, dest: *mut f64, source: *const f64, nreduce: usize, stream: *mut c_void) -> i32 => stream::sum_reducescatter::<f64>;
@@ -717,6 +785,8 @@ export! {
     plain ["dushmemx_longdouble_sum_reducescatter_on_stream"] (team: i32, dest: *mut LongDouble, source: *const LongDouble, nreduce: usize, stream: *mut c_void) -> i32 => stream::sum_reducescatter::<LongDouble>;
     plain ["dushmemx_complexd_sum_reducescatter_on_stream"] (team: i32, dest: *mut ComplexD, source: *const ComplexD, nreduce: usize, stream: *mut c_void) -> i32 => stream::sum_reducescatter::<ComplexD>;
     plain ["dushmemx_complexf_sum_reducescatter_on_stream"] (team: i32, dest: *mut ComplexF, source: *const ComplexF, nreduce: usize, stream: *mut c_void) -> i32 => stream::sum_reducescatter::<ComplexF>;
+    plain ["dushmemx_half_sum_reducescatter_on_stream" "nvshmemx_half_sum_reducescatter_on_stream"] (team: i32, dest: *mut Half, source: *const Half, nreduce: usize, stream: *mut c_void) -> i32 => stream::sum_reducescatter::<Half>;
+    plain ["dushmemx_bfloat16_sum_reducescatter_on_stream" "nvshmemx_bfloat16_sum_reducescatter_on_stream"] (team: i32, dest: *mut BFloat16, source: *const BFloat16, nreduce: usize, stream: *mut c_void) -> i32 => stream::sum_reducescatter::<BFloat16>;
     // <T>_prod_reducescatter_on_stream
     plain ["dushmemx_float_prod_reducescatter_on_stream" "nvshmemx_float_prod_reducescatter_on_stream"] (team: i32, dest: *mut f32, source: *const f32, nreduce: usize, stream: *mut c_void) -> i32 => stream::prod_reducescatter::<f32>;
     plain ["dushmemx_double_prod_reducescatter_on_stream" "nvshmemx_double_prod_reducescatter_on_stream"] (team: i32, dest: *mut f64, source: *const f64, nreduce: usize, stream: *mut c_void) -> i32 => stream::prod_reducescatter::<f64>;
@@ -744,6 +814,8 @@ export! {
     plain ["dushmemx_longdouble_prod_reducescatter_on_stream"] (team: i32, dest: *mut LongDouble, source: *const LongDouble, nreduce: usize, stream: *mut c_void) -> i32 => stream::prod_reducescatter::<LongDouble>;
     plain ["dushmemx_complexd_prod_reducescatter_on_stream"] (team: i32, dest: *mut ComplexD, source: *const ComplexD, nreduce: usize, stream: *mut c_void) -> i32 => stream::prod_reducescatter::<ComplexD>;
     plain ["dushmemx_complexf_prod_reducescatter_on_stream"] (team: i32, dest: *mut ComplexF, source: *const ComplexF, nreduce: usize, stream: *mut c_void) -> i32 => stream::prod_reducescatter::<ComplexF>;
+    plain ["dushmemx_half_prod_reducescatter_on_stream" "nvshmemx_half_prod_reducescatter_on_stream"] (team: i32, dest: *mut Half, source: *const Half, nreduce: usize, stream: *mut c_void) -> i32 => stream::prod_reducescatter::<Half>;
+    plain ["dushmemx_bfloat16_prod_reducescatter_on_stream" "nvshmemx_bfloat16_prod_reducescatter_on_stream"] (team: i32, dest: *mut BFloat16, source: *const BFloat16, nreduce: usize, stream: *mut c_void) -> i32 => stream::prod_reducescatter::<BFloat16>;
 }
 
 crate::export::export_c! {

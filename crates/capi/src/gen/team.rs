@@ -5,17 +5,25 @@ use crate::ops::prelude::*;
 
 export! {
     // team_my_pe
-    plain ["dushmem_team_my_pe" "nvshmem_team_my_pe" "shmem_team_my_pe"] (team: i32) -> i32 => team::my_pe;
+    plain ["dushmem_team_my_pe" "nvshmem_team_my_pe" { "shmem_team_my_pe" "pshmem_team_my_pe" }] (team: i32) -> i32 => team::my_pe;
     // team_n_pes
-    plain ["dushmem_team_n_pes" "nvshmem_team_n_pes" "shmem_team_n_pes"] (team: i32) -> i32 => team::n_pes;
+    plain ["dushmem_team_n_pes" "nvshmem_team_n_pes" { "shmem_team_n_pes" "pshmem_team_n_pes" }] (team: i32) -> i32 => team::n_pes;
     // team_get_config
-    plain ["shmem_team_get_config"] (team: i32, config_mask: c_long, config: *mut u8) -> i32 => team::get_config_mask;
+    plain [{ "shmem_team_get_config" "pshmem_team_get_config" }] (team: i32, config_mask: c_long, config: *mut u8) -> i32 => team::get_config_mask;
     // team_translate_pe
-    plain ["dushmem_team_translate_pe" "nvshmem_team_translate_pe" "shmem_team_translate_pe"] (src_team: i32, src_pe: i32, dest_team: i32) -> i32 => team::translate_pe;
+    plain ["dushmem_team_translate_pe" "nvshmem_team_translate_pe" { "shmem_team_translate_pe" "pshmem_team_translate_pe" }] (src_team: i32, src_pe: i32, dest_team: i32) -> i32 => team::translate_pe;
     // team_split_strided
-    plain ["dushmem_team_split_strided" "nvshmem_team_split_strided" "shmem_team_split_strided"] (parent_team: i32, start: i32, stride: i32, size: i32, config: *const u8, config_mask: c_long, new_team: *mut i32) -> i32 => team::split_strided;
+    plain ["dushmem_team_split_strided" "nvshmem_team_split_strided" { "shmem_team_split_strided" "pshmem_team_split_strided" }] (parent_team: i32, start: i32, stride: i32, size: i32, config: *const u8, config_mask: c_long, new_team: *mut i32) -> i32 => team::split_strided;
+    // team_split_2d
+    plain ["dushmem_team_split_2d" "nvshmem_team_split_2d" { "shmem_team_split_2d" "pshmem_team_split_2d" }] (parent_team: i32, xrange: i32, xaxis_config: *const u8, xaxis_mask: c_long, xaxis_team: *mut i32, yaxis_config: *const u8, yaxis_mask: c_long, yaxis_team: *mut i32) -> i32 => team::split_2d;
     // team_destroy
-    plain ["dushmem_team_destroy" "nvshmem_team_destroy" "shmem_team_destroy"] (team: i32) -> () => team::destroy;
+    plain ["dushmem_team_destroy" "nvshmem_team_destroy" { "shmem_team_destroy" "pshmem_team_destroy" }] (team: i32) -> () => team::destroy;
     // team_get_config
     plain ["dushmem_team_get_config" "nvshmem_team_get_config"] (team: i32, config: *mut u8) -> () => team::get_config;
+    // team_get_uniqueid
+    plain ["dushmemx_team_get_uniqueid" "nvshmemx_team_get_uniqueid"] (uniqueid: *mut u64) -> i32 => team::get_uniqueid;
+    // team_init
+    plain ["dushmemx_team_init" "nvshmemx_team_init"] (team: *mut i32, config: *mut u8, config_mask: c_long, npes: i32, pe_idx_in_team: i32) -> i32 => team::init;
+    // team_split_list
+    plain ["dushmemx_team_split_list"] (parent_team: i32, pes: *const i32, npes: i32, config: *const u8, config_mask: c_long, new_team: *mut i32) -> i32 => team::split_list;
 }

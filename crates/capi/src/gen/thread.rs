@@ -5,7 +5,7 @@ use crate::ops::prelude::*;
 
 export! {
     // init_thread
-    plain ["dushmem_init_thread" "nvshmem_init_thread" "shmem_init_thread"] (requested: i32, provided: *mut i32) -> i32 => setup::init_thread;
+    plain ["dushmem_init_thread" "nvshmem_init_thread" { "shmem_init_thread" "pshmem_init_thread" }] (requested: i32, provided: *mut i32) -> i32 => setup::init_thread;
     // query_thread
-    plain ["dushmem_query_thread" "nvshmem_query_thread" "shmem_query_thread"] (provided: *mut i32) -> () => setup::query_thread;
+    plain ["dushmem_query_thread" "nvshmem_query_thread" { "shmem_query_thread" "pshmem_query_thread" }] (provided: *mut i32) -> () => setup::query_thread;
 }

@@ -61,3 +61,28 @@ pub unsafe fn get_team(ctx: Ctx, team: *mut i32, name: Name) -> i32 {
         Ok(())
     })
 }
+
+/// The mask bit of the number of operations in a session's configuration, which has nothing else.
+const TOTAL_OPS: c_long = 1;
+
+pub unsafe fn session_start(ctx: Ctx, options: c_long, config: *const u8, config_mask: c_long, name: Name) {
+    if ctx == Ctx::INVALID {
+        return;
+    }
+    must(name, |w| {
+        let total = match config_mask & TOTAL_OPS {
+            0 => None,
+            _ if config.is_null() => return Err(Error::Null { arg: "config" }),
+            // SAFETY: the caller's configuration, which the mask says is filled in.
+            _ => Some(unsafe { config.cast::<usize>().read_unaligned() }),
+        };
+        ctx.of(w)?.start_session(options, total);
+        Ok(())
+    });
+}
+
+pub unsafe fn session_stop(ctx: Ctx, name: Name) {
+    if ctx != Ctx::INVALID {
+        must(name, |w| ctx.of(w).map(|context| context.stop_session()));
+    }
+}

@@ -1,11 +1,13 @@
 //! What the generated lists and the implementations use.
 pub use super::{
-    active_set, amo, coll, context, lock, memory, order, rma, setup, signal, stream, team, wait,
+    active_set, amo, attributes, buffers, coll, context, lock, memory, old, order, rma, setup, signal,
+    stream, team, wait,
 };
 pub use crate::context::Ctx;
 pub use crate::name::{Family, Name};
 pub use core::ffi::{c_char, c_long, c_void};
 use dushmem_core::coll::reduce::Complex;
+pub use dushmem_core::half::{BFloat16, Half};
 
 /// Contexts that a PE can have at the same time.
 pub const CONTEXTS_MAX: usize = 4096;
@@ -21,6 +23,12 @@ pub type ComplexD = Complex<f64>;
 #[repr(C, align(16))]
 #[derive(Clone, Copy, Debug)]
 pub struct LongDouble(pub [u8; 16]);
+
+/// `nvshmemi_version_t`: the release of what a program was linked with.
+#[allow(dead_code, reason = "only some versions of the table have a function with it")]
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct LibraryVersion(pub [i32; 3]);
 
 /// Bytes of `n` elements; more than any memory has where that is no number.
 #[inline(always)]

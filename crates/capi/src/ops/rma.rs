@@ -2,6 +2,7 @@
 use super::prelude::*;
 use crate::report::must;
 use dushmem_core::rma::Scalar;
+use dushmem_core::strided::Blocks;
 
 macro_rules! copies {
     ($($function:ident)*) => {$(
@@ -55,6 +56,29 @@ macro_rules! strided {
     )*};
 }
 strided! { iput iget }
+
+macro_rules! blocked {
+    ($($function:ident)*) => {$(
+        #[allow(clippy::too_many_arguments, reason = "those of the standard's call")]
+        #[inline(never)]
+        pub unsafe fn $function<T>(
+            dest: *mut T,
+            source: *const T,
+            dst: isize,
+            sst: isize,
+            bsize: usize,
+            nblocks: usize,
+            pe: i32,
+            ctx: Ctx,
+            name: Name,
+        ) {
+            let blocks = Blocks { dst, sst, elem: size_of::<T>(), bsize, nblocks };
+            // SAFETY: the caller's.
+            must(name, |w| unsafe { w.$function(ctx.of(w)?, dest.cast(), source.cast(), &blocks, pe) });
+        }
+    )*};
+}
+blocked! { ibput ibget }
 
 /// For `c/longdouble.c`, which holds the value.
 #[unsafe(export_name = "dushmem_impl_longdouble_put")]

@@ -1,6 +1,6 @@
 //! Set-up, exit and query.
 use super::prelude::*;
-use crate::job;
+use crate::job::{self, By};
 use crate::report::{fail, must, or_else, print};
 use core::ptr::null_mut;
 use dushmem_core::error::Error;
@@ -10,10 +10,13 @@ use dushmem_core::world::World;
 const SINGLE: i32 = 0;
 const SERIALIZED: i32 = 2;
 
+/// The level of a program that does not ask: NVSHMEM promises more than the others.
+pub fn unasked(name: Name) -> i32 {
+    if name.family() == Family::Nvshmem { SERIALIZED } else { SINGLE }
+}
+
 pub unsafe fn init(name: Name) {
-    // NVSHMEM promises more to programs that do not ask.
-    let requested = if name.family() == Family::Nvshmem { SERIALIZED } else { SINGLE };
-    if let Err(error) = job::enter(name, requested) {
+    if let Err(error) = job::enter(name, unasked(name), By::Start) {
         fail(name, &error);
     }
 }
@@ -29,7 +32,7 @@ unsafe fn store(name: Name, arg: &'static str, place: *mut i32, value: i32) {
 }
 
 pub unsafe fn init_thread(requested: i32, provided: *mut i32, name: Name) -> i32 {
-    match job::enter(name, requested) {
+    match job::enter(name, requested, By::Start) {
         Ok(level) => {
             // SAFETY: the caller's.
             unsafe { store(name, "provided", provided, level) };
@@ -60,10 +63,23 @@ pub unsafe fn query_thread(provided: *mut i32, name: Name) {
 }
 
 pub unsafe fn global_exit(status: i32, _name: Name) {
-    match job::world() {
-        Some(world) => world.boot().abort(status, ""),
-        None => std::process::exit(status),
+    // The text wants the end that a return from `main` is: output written, exit handlers run.
+    if let Some(world) = job::world() {
+        if !job::begin_exit() {
+            // Another thread of this PE was first; its status counts.
+            dushmem_os::process::wait_for_exit();
+        }
+        if !world.boot().end_others(status) {
+            world.boot().abort(status, "");
+        }
     }
+    // A kernel's thread has too small a stack for the exit handlers of a program.
+    if dushmem_core::wait::in_fiber()
+        && std::thread::Builder::new().spawn(move || std::process::exit(status)).is_ok()
+    {
+        dushmem_os::process::wait_for_exit();
+    }
+    std::process::exit(status)
 }
 
 pub unsafe fn init_status(_name: Name) -> i32 {
@@ -131,4 +147,8 @@ pub unsafe fn vendor_get_version_info(major: *mut i32, minor: *mut i32, patch: *
         store(name, "minor", minor, version[1]);
         store(name, "patch", patch, version[2]);
     }
+}
+
+pub unsafe fn pcontrol(_level: i32, _name: Name) {
+    // The library keeps no records that could be switched on, off or written out; a tool takes the call.
 }

@@ -8,7 +8,7 @@ use crate::report::{fail, print};
 use core::ffi::c_void;
 use core::mem::MaybeUninit;
 use dushmem_core::coll::reduce::{ReduceNum, ReduceOp};
-use dushmem_core::device::{StreamHandle, StreamOp, Word};
+use dushmem_core::device::{StreamHandle, StreamOp, Word, Words};
 use dushmem_core::error::{Error, Result};
 use dushmem_core::signal::SignalOp;
 use dushmem_core::team::Team;
@@ -151,6 +151,8 @@ pub unsafe fn signal_op(sig: *mut u64, value: u64, sig_op: i32, pe: i32, stream:
 
 /// Integers that a stream can wait for.
 pub trait StreamWord: Copy {
+    /// Any value of the type.
+    const KIND: Word;
     /// The value, with its type.
     fn word(self) -> Word;
 }
@@ -158,6 +160,8 @@ pub trait StreamWord: Copy {
 macro_rules! words {
     ($($t:ty: $variant:ident $of:ty;)*) => {$(
         impl StreamWord for $t {
+            const KIND: Word = Word::$variant(0);
+
             fn word(self) -> Word {
                 Word::$variant(self as $of)
             }
@@ -179,6 +183,31 @@ pub unsafe fn until<T: StreamWord>(ivar: *mut T, cmp: i32, cmp_value: T, stream:
     must(name, stream, |_| {
         Ok(StreamOp::WaitUntil { ivar: ivar.cast(), cmp: Cmp::from_number(cmp)?, value: cmp_value.word() })
     });
+}
+
+macro_rules! all {
+    ($($function:ident $value:ty, $words:expr;)*) => {$(
+        #[allow(clippy::too_many_arguments, reason = "those of NVSHMEM's call")]
+        pub unsafe fn $function<T: StreamWord>(
+            ivars: *mut T,
+            nelems: usize,
+            status: *const i32,
+            cmp: i32,
+            cmp_value: $value,
+            stream: *mut c_void,
+            name: Name,
+        ) {
+            let words: fn($value) -> Words = $words;
+            let (ivars, len, values) = (ivars.cast(), nelems, words(cmp_value));
+            must(name, stream, |_| {
+                Ok(StreamOp::WaitUntilAll { ivars, len, status, cmp: Cmp::from_number(cmp)?, values })
+            });
+        }
+    )*};
+}
+all! {
+    until_all T, |value| Words::One(value.word());
+    until_all_vector *mut T, |values| Words::Each(values.cast_const().cast(), T::KIND);
 }
 
 pub unsafe fn signal_until(sig: *mut u64, cmp: i32, value: u64, stream: *mut c_void, name: Name) {

@@ -25,7 +25,9 @@ pub fn compile(called: &OsStr, words: Vec<OsString>) -> Result<u8, String> {
     }
     let name = Path::new(called).file_name().unwrap_or_default().to_string_lossy();
     let get = |name: &str| std::env::var_os(name);
-    let own_compiler = compiler(name.ends_with("++"), &get)?;
+    // Other wrappers for C++ have names that are links to this one.
+    let cxx = ["++", "CC", "cxx"].iter().any(|end| name.ends_with(end));
+    let own_compiler = compiler(cxx, &get)?;
     if words.is_empty() && own.show == Some(Show::Command) {
         return print(&line(&own_compiler.0));
     }

@@ -23,10 +23,12 @@ pub struct Value {
 /// One variable.
 #[derive(Debug)]
 pub struct Setting {
-    /// Name in the dushmem family.
+    /// Name with the first prefix that it has.
     pub name: String,
     pub help: &'static str,
-    /// Value in each family.
+    /// False where it does nothing here; `help` says why.
+    pub has_effect: bool,
+    /// Value in each family that has it.
     pub values: Vec<Value>,
 }
 
@@ -68,16 +70,26 @@ pub fn gather(variables: &[(String, String)]) -> Facts {
             Err(error) => add_new(&mut errors, vec![error.to_string()]),
         }
     }
-    let value = |name: &str, default: &str, (family, prefixes): (&'static str, &[&str])| {
-        let found = env::find(prefixes, name, &get);
-        let (value, origin) =
-            found.map_or((default.to_owned(), "default".to_owned()), |found| (found.value, found.variable));
+    let value = |variable: &env::Variable, (family, prefixes): (&'static str, &[&str])| {
+        // Some names mean different things in two families.
+        let own: Vec<&str> =
+            prefixes.iter().copied().filter(|prefix| variable.prefixes.contains(prefix)).collect();
+        let (value, origin) = match env::find(&own, variable.name, &get) {
+            Some(found) => (found.value, found.variable),
+            None => (variable.default.to_owned(), "default".to_owned()),
+        };
         Value { family, value, origin }
     };
-    let setting = |variable: &env::Variable| Setting {
-        name: format!("DUSHMEM_{}", variable.name),
-        help: variable.help,
-        values: FAMILIES.iter().map(|family| value(variable.name, variable.default, *family)).collect(),
+    let setting = |variable: &env::Variable| {
+        let has = |(_, prefixes): &&(&str, &[&str])| {
+            prefixes.last().is_some_and(|own| variable.prefixes.contains(own))
+        };
+        Setting {
+            name: format!("{}_{}", variable.prefixes.first().unwrap_or(&"DUSHMEM"), variable.name),
+            help: variable.help,
+            has_effect: variable.has_effect,
+            values: FAMILIES.iter().filter(has).map(|family| value(variable, *family)).collect(),
+        }
     };
     let settings: Vec<Setting> = VARIABLES.iter().map(setting).collect();
     warnings.extend(env::strangers(variables.iter().map(|(name, _)| name.as_str()), true));
@@ -136,6 +148,17 @@ mod tests {
         assert_eq!(size(&facts, 2), ("3M", "SMA_SYMMETRIC_SIZE"));
         let facts = with(&[("SMA_SYMMETRIC_SIZE", "3M"), ("DUSHMEM_SYMMETRIC_SIZE", "1M")]);
         assert!((0..3).all(|family| size(&facts, family) == ("1M", "DUSHMEM_SYMMETRIC_SIZE")));
+    }
+
+    #[test]
+    fn variables_without_effect_are_known() {
+        let facts = with(&[("NVSHMEM_IB_SL", "3")]);
+        let setting = facts.settings.iter().find(|s| s.name == "NVSHMEM_IB_SL").unwrap();
+        assert!(!setting.has_effect && setting.help.contains("network"), "{setting:?}");
+        let value = Value { family: "nvshmem", value: "3".into(), origin: "NVSHMEM_IB_SL".into() };
+        assert_eq!(setting.values, [value]);
+        assert!(facts.warnings.is_empty() && facts.errors.is_empty());
+        assert!(with(&[("DUSHMEM_IB_SL", "3")]).warnings[0].contains("no such variable"));
     }
 
     #[test]

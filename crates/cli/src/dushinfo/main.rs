@@ -14,13 +14,16 @@ struct Cli {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    /// Show variables that have no effect too, set or not
+    #[arg(long)]
+    all: bool,
 }
 
 fn main() {
     let cli: Cli = dushmem_cli::usage::parse_or_exit();
     let variables: Vec<_> = std::env::vars_os().map(|(name, value)| (lossy(name), lossy(value))).collect();
     let facts = facts::gather(&variables);
-    let text = if cli.json { print::json(&facts) } else { print::text(&facts) };
+    let text = if cli.json { print::json(&facts) } else { print::text(&facts, cli.all) };
     // A reader that has seen enough is no error.
     let _ = std::io::Write::write_all(&mut std::io::stdout(), text.as_bytes());
     std::process::exit(i32::from(!facts.errors.is_empty()));

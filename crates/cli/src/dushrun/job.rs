@@ -1,4 +1,5 @@
 //! The life of a job: start, watch, end.
+use crate::causes::MemoryWatch;
 use crate::error::{OWN_FAILURE, RunError, TIMED_OUT, system};
 use crate::output::{End, Output};
 use crate::plan::{PePlan, Plan, Program, is_script, no_program_hint};
@@ -43,6 +44,8 @@ struct Pe {
     inner: Option<(u32, Option<OwnedFd>)>,
     /// When that process ended before finalize while the started one went on.
     lost: Option<Instant>,
+    /// It has ended the job, and exits by itself, with its exit handlers.
+    exits: bool,
 }
 
 /// The job is being ended.
@@ -68,6 +71,7 @@ struct Job<'a> {
     passed: Option<(usize, i32)>,
     /// The signal by which the user asked the job to end.
     asked: Option<i32>,
+    memory: MemoryWatch,
     /// Lines about the PEs that waited when the user asked.
     waited: Vec<String>,
     /// The kernel ends the PEs when this closes.
@@ -124,6 +128,7 @@ pub fn run(plan: &Plan) -> Result<i32, RunError> {
         passed: None,
         asked: None,
         waited: Vec::new(),
+        memory: MemoryWatch::begin(),
         _life,
     };
     let started = job.start(line, file_limit);
@@ -150,7 +155,7 @@ impl Job<'_> {
             let env: Vec<&CStr> = plan.env.iter().chain(&own).map(CString::as_c_str).collect();
             let pid = self.start_one(pe, plan, &env, &null, file_limit, &mut spawner)?;
             self.by_pid.insert(pid, pe);
-            self.pes.push(Pe { pid, ended: None, left: false, inner: None, lost: None });
+            self.pes.push(Pe { pid, ended: None, left: false, inner: None, lost: None, exits: false });
             self.running += 1;
             if pe % 16 == 15 {
                 // PEs that have started already may print a lot, or fail.
@@ -315,9 +320,10 @@ impl Job<'_> {
         format!("dushrun: PE {pe} (pid {}) {}", self.shown_pid(pe), hang::whereabouts(&self.page, pe))
     }
 
-    /// Sends a signal to every PE that runs.
+    /// Sends a signal to every PE that runs; a request to end not to one that is about to.
     fn send(&self, number: i32) {
-        for pe in self.pes.iter().filter(|pe| pe.ended.is_none()) {
+        let spared = |pe: &Pe| pe.ended.is_some() || pe.exits && number == sig::SIGTERM;
+        for pe in self.pes.iter().filter(|pe| !spared(pe)) {
             signal::send(pe.pid, number);
             if let (Some((inner, _)), None) = (&pe.inner, pe.lost) {
                 signal::send(*inner, number);
@@ -373,7 +379,8 @@ impl Job<'_> {
                     self.pes[pe].lost = gone.then(Instant::now);
                     self.pes[pe].inner = Some((pid, watch.ok()));
                 }
-                Some(Message::Abort { code, text, .. }) => {
+                Some(Message::Abort { pe, code, text }) => {
+                    self.pes.get_mut(pe).into_iter().for_each(|pe| pe.exits = true);
                     self.end(code & 0xff, (!text.is_empty()).then_some(&*text));
                 }
                 _ => {}
@@ -435,11 +442,7 @@ impl Job<'_> {
                 self.end(128 + sig::SIGPIPE, None);
             }
             Ended::Signal { number, core } => {
-                let hint = match number {
-                    _ if core => " (core dumped)",
-                    sig::SIGKILL => " from outside (the system does that when memory runs out)",
-                    _ => "",
-                };
+                let hint = self.memory.hint(number, core);
                 let name = signal::name(number);
                 let line = format!("dushrun: PE {pe} (pid {}) was ended by {name}{hint}", self.shown_pid(pe));
                 self.end(128 + number, Some(&line));

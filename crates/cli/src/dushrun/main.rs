@@ -3,6 +3,7 @@
 
 mod args;
 mod bind;
+mod causes;
 mod debugger;
 mod descendants;
 mod error;

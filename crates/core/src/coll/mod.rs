@@ -9,9 +9,11 @@
 //! | [`uneven`] | collect, whose members contribute different amounts; alltoalls, whose elements lie apart |
 //! | [`reduce`] | reductions and reduce-scatter |
 //! | [`scan`] | prefix sums |
+//! | [`half`] | reductions of 16-bit floating-point numbers |
 pub mod active_set;
 pub mod barrier;
 pub mod data;
+pub mod half;
 pub mod reduce;
 pub mod scan;
 pub mod slot;

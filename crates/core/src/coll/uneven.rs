@@ -6,8 +6,17 @@ use crate::team::{Meets, Team};
 use crate::transport::mapped;
 use crate::world::World;
 
-/// Bytes of the number in front of a payload.
-const COUNT: usize = size_of::<u64>();
+/// Bytes of what stands in front of a payload: a [`Part`].
+const HEAD: usize = size_of::<Part>();
+
+/// What a member contributes: how many bytes, and where they lie, by the number that the object has on all PEs.
+/// A member that contributes nothing need not know the object: it may pass NULL.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Part {
+    bytes: u64,
+    place: u64,
+}
 
 impl World {
     /// Concatenates `bytes` bytes at `source` of every member, by rank, at `dest` of every member. Members may
@@ -30,27 +39,33 @@ impl World {
         if let Err(error) = self.own_range("source", source as usize, bytes, 1) {
             return self.refuse(team, call, error);
         }
-        let (counts, epoch) = match team.meets() {
-            Meets::Array(psync) => (self.exchange_in_array(team, psync, call, sign, bytes as u64)?, 0),
+        let place = if bytes > 0 { self.symmetric_offset(source as usize) as u64 } else { 0 };
+        let mine = Part { bytes: bytes as u64, place };
+        let (parts, epoch): (Vec<Part>, u32) = match team.meets() {
+            Meets::Array(psync) => {
+                let all = self.exchange_in_array(team, psync, call, sign, mine.bytes)?;
+                let places = self.exchange_in_array(team, psync, call, sign, mine.place)?;
+                (all.into_iter().zip(places).map(|(bytes, place)| Part { bytes, place }).collect(), 0)
+            }
             Meets::Slot(_) => {
                 let epoch = self.announce(team, call, 0, 0);
                 // SAFETY: the own buffer of this epoch; the source was checked.
                 unsafe {
                     let own = self.own_payload(team, epoch);
-                    own.cast::<u64>().write(bytes as u64);
-                    mapped::copy(own.add(COUNT), source, bytes.min(PAYLOAD - COUNT));
+                    own.cast::<Part>().write(mine);
+                    mapped::copy(own.add(HEAD), source, bytes.min(PAYLOAD - HEAD));
                 }
                 self.meet(team, call, sign, 0, epoch)?;
-                let count = |&pe: &u32| {
+                let part = |&pe: &u32| {
                     // SAFETY: a member's buffer of this epoch, written before the synchronisation.
-                    unsafe { self.payload_of(team, pe as usize, epoch).cast::<u64>().read() }
+                    unsafe { self.payload_of(team, pe as usize, epoch).cast::<Part>().read() }
                 };
-                (team.pes().iter().map(count).collect(), epoch)
+                (team.pes().iter().map(part).collect(), epoch)
             }
         };
         // All know all the amounts, so all take the same way, and the same things are wrong everywhere.
-        let small = counts.iter().all(|&count| team.carries(count as usize + COUNT));
-        let total = counts.iter().try_fold(0usize, |sum, &count| sum.checked_add(count as usize));
+        let small = parts.iter().all(|part| team.carries(part.bytes as usize + HEAD));
+        let total = parts.iter().try_fold(0usize, |sum, part| sum.checked_add(part.bytes as usize));
         let why = "more than the address space for all members together";
         let overflow = Error::BadValue { arg: "nelems", value: bytes as i64, why };
         let why = "bytes at dest: no room for what the members contribute together";
@@ -67,15 +82,17 @@ impl World {
             Err(error) => return self.refuse(team, call, error),
         };
         for (rank, pe) in self.members_from_me(team) {
-            let at: u64 = counts[..rank].iter().sum();
-            let count = counts[rank] as usize;
+            let at: u64 = parts[..rank].iter().map(|part| part.bytes).sum();
+            let count = parts[rank].bytes as usize;
             // SAFETY: this member's place in the destination, which was checked; its buffer or source.
             unsafe {
                 let to = dest.add(at as usize);
                 if small {
-                    mapped::copy(to, self.payload_of(team, pe, epoch).add(COUNT), count);
-                } else if count > 0 {
-                    self.fetch(pe, to, source as usize, count);
+                    mapped::copy(to, self.payload_of(team, pe, epoch).add(HEAD), count);
+                } else if let Some(from) = self.symmetric_object(parts[rank].place as usize)
+                    && count > 0
+                {
+                    self.fetch(pe, to, from, count);
                 }
             }
         }

@@ -4,6 +4,7 @@
 //! synchronisation that every one of these calls contains anyway. Size zero does not synchronise, as the
 //! text demands; the next call that does finds out if others passed another size.
 use super::alloc::GRAIN;
+use crate::env::DebugLevel;
 use crate::error::{Call, Error, Result};
 use crate::size::Size;
 use crate::sync::tag;
@@ -77,7 +78,11 @@ impl World {
             .quiet(self.default_context())
             .and_then(|()| self.synchronise(self.world_team(), call, sign(call, bytes, align), bytes as u64));
         match (agreed, found) {
-            (Ok(()), found) => found.map(|block| block as *mut u8).map_err(|()| self.exhausted(bytes)),
+            (Ok(()), Ok(block)) => {
+                self.note(DebugLevel::Trace, || format!("{bytes} bytes of heap at {block:#x}"));
+                Ok(block as *mut u8)
+            }
+            (Ok(()), Err(())) => Err(self.exhausted(bytes)),
             (Err(error), found) => {
                 if let Ok(block) = found {
                     self.heap().release(self.offset(block));
@@ -115,6 +120,7 @@ impl World {
         self.quiet(self.default_context())?;
         self.synchronise(self.world_team(), call, sign(call, offset, 0), offset as u64)?;
         self.heap().release(offset);
+        self.note(DebugLevel::Trace, || format!("heap at {block:p} given back"));
         Ok(())
     }
 

@@ -12,6 +12,7 @@
 //! | [`coll`], [`uneven`], [`reduce`], [`scan`], [`active_set`] | 9.10 |
 //! | [`heap`], [`lock`] | 9.3, 9.13 |
 //! | [`errors`], [`life`] | bad arguments; init and finalize |
+//! | [`multiple`] | many threads of a PE at once |
 //! | [`mutants`] | programs that lack an order, and the right ones |
 pub mod active_set;
 pub mod amo;
@@ -21,6 +22,7 @@ pub mod errors;
 pub mod heap;
 pub mod life;
 pub mod lock;
+pub mod multiple;
 pub mod mutants;
 pub mod order;
 pub mod pe;

@@ -12,6 +12,7 @@ use dushmem_core::context::Context;
 use dushmem_core::error::{Call, Result};
 use dushmem_core::rma::Scalar;
 use dushmem_core::signal::SignalOp;
+use dushmem_core::strided::Blocks;
 use dushmem_core::team::Team;
 use dushmem_core::until::{Cmp, CmpValues, WaitInt};
 use dushmem_core::world::World;
@@ -241,6 +242,28 @@ impl Pe {
             let source = source.as_ptr().cast();
             self.world.iput(self.ctx(), dest.cast(), source, dst, sst, elem, nelems, pe)
         }
+    }
+
+    /// ibput. `source` holds every element of the blocks.
+    #[track_caller]
+    pub fn ibput<T: Scalar>(&self, dest: *mut T, source: &[T], at: [isize; 4], pe: usize) -> Result<()> {
+        let blocks = blocks::<T>(at, at[1], source.len());
+        // SAFETY: the source was checked.
+        unsafe { self.world.ibput(self.ctx(), dest.cast(), source.as_ptr().cast(), &blocks, pe as i32) }
+    }
+
+    /// ibget. `dest` holds every element of the blocks.
+    #[track_caller]
+    pub fn ibget<T: Scalar>(
+        &self,
+        dest: &mut [T],
+        source: *const T,
+        at: [isize; 4],
+        pe: usize,
+    ) -> Result<()> {
+        let blocks = blocks::<T>(at, at[0], dest.len());
+        // SAFETY: the destination was checked.
+        unsafe { self.world.ibget(self.ctx(), dest.as_mut_ptr().cast(), source.cast(), &blocks, pe as i32) }
     }
 
     /// iget. `dest` holds every element of the stride.
@@ -520,4 +543,13 @@ impl Random {
     pub fn below(&mut self, n: usize) -> usize {
         (self.next() % n as u64) as usize
     }
+}
+
+/// Strides of destination and source, block size, number of blocks. The near side has room for `room`.
+#[track_caller]
+fn blocks<T>([dst, sst, bsize, nblocks]: [isize; 4], near: isize, room: usize) -> Blocks {
+    let legal = dst >= bsize && sst >= bsize && bsize > 0 && nblocks > 0;
+    let end = (nblocks - 1).checked_mul(near).and_then(|at| at.checked_add(bsize));
+    assert!(!legal || end.is_none_or(|end| end as usize <= room || end > 1 << 40), "{end:?} {room}");
+    Blocks { dst, sst, elem: size_of::<T>(), bsize: bsize as usize, nblocks: nblocks as usize }
 }

@@ -154,6 +154,84 @@ pub fn bad_strides(pe: &Pe) {
     pe.release(area);
 }
 
+fn blocked<T: Scalar + PartialEq + Debug + From<u8>>(pe: &Pe) {
+    const LEN: usize = 60;
+    let area = pe.alloc::<T>(LEN);
+    let source: Vec<T> = (0..LEN).map(|i| T::from((1 + i + pe.me * 61) as u8)).collect();
+    let theirs: Vec<T> = (0..LEN).map(|i| T::from((1 + i + pe.left() * 61) as u8)).collect();
+    for at in [
+        [1, 1, 1, 60],
+        [3, 2, 1, 20],
+        [3, 3, 3, 20],
+        [4, 3, 3, 15],
+        [5, 11, 5, 5],
+        [60, 60, 60, 1],
+        [30, 40, 20, 2],
+        [9, 9, 4, 0],
+        [9, 9, 0, 7],
+    ] {
+        let [dst, sst, bsize, nblocks] = at.map(|number| number as usize);
+        area.fill(T::from(0));
+        pe.meet();
+        pe.ibput(area.at(0), &source, at, pe.right()).unwrap();
+        pe.meet();
+        let mut expected = vec![T::from(0); LEN];
+        for (block, i) in (0..nblocks).flat_map(|block| (0..bsize).map(move |i| (block, i))) {
+            expected[block * dst + i] = theirs[block * sst + i];
+        }
+        assert_eq!(area.to_vec(), expected, "ibput {at:?}");
+        pe.meet();
+        area.store(0, &source);
+        pe.meet();
+        let mut back = vec![T::from(0); LEN];
+        pe.ibget(&mut back, area.at(0), at, pe.left()).unwrap();
+        assert_eq!(back, expected, "ibget {at:?}");
+        pe.meet();
+    }
+    pe.release(area);
+}
+
+/// Strided blocks of elements of all widths; what lies between the blocks stays.
+pub fn blocks(pe: &Pe) {
+    blocked::<u8>(pe);
+    blocked::<u16>(pe);
+    blocked::<u32>(pe);
+    blocked::<f64>(pe);
+    blocked::<u128>(pe);
+}
+
+/// Blocks that overlap, and spans beyond the address space, are refused.
+pub fn bad_blocks(pe: &Pe) {
+    let area = pe.alloc::<u32>(8);
+    let source = [7u32; 8];
+    let mut dest = [0u32; 8];
+    let overlap = "strides count elements from one block to the next and are at least bsize";
+    for (at, text) in [
+        ([1, 2, 2, 2], format!("dst = 1: {overlap}")),
+        ([2, 1, 2, 2], format!("sst = 1: {overlap}")),
+        ([0, 1, 1, 1], format!("dst = 0: {overlap}")),
+        ([2, -2, 1, 2], format!("sst = -2: {overlap}")),
+        ([isize::MAX, 3, 1, 2], "nblocks = 2: more than the address space".into()),
+        ([3, 3, isize::MAX, 1], format!("bsize = {}: more than the address space", isize::MAX)),
+        ([3, 3, 3, isize::MAX], format!("nblocks = {}: more than the address space", isize::MAX)),
+    ] {
+        assert_eq!(pe.ibput(area.at(0), &source, at, pe.me).unwrap_err().to_string(), text);
+        assert_eq!(pe.ibget(&mut dest, area.at(0), at, pe.me).unwrap_err().to_string(), text);
+    }
+    // The gap behind the last block need not be in the heap, the last block must.
+    pe.ibput(area.at(0), &source, [6, 4, 2, 2], pe.me).unwrap();
+    assert!(pe.ibput(area.at(0), &source, [1 << 40, 4, 2, 2], pe.me).is_err());
+    // Without elements nothing is strided, and NULL is fine.
+    for at in [[0, 0, 0, 5], [-1, -1, 3, 0]] {
+        pe.ibput(std::ptr::null_mut::<u32>(), &source, at, pe.me).unwrap();
+        pe.ibget(&mut dest, std::ptr::null(), at, pe.me).unwrap();
+    }
+    pe.quiet(pe.ctx()).unwrap();
+    assert_eq!(area.to_vec(), [7, 7, 0, 0, 0, 0, 7, 7]);
+    assert_eq!(dest, [0; 8]);
+    pe.release(area);
+}
+
 /// Many non-blocking puts and gets to everybody, complete after quiet.
 pub fn non_blocking(pe: &Pe) {
     const LEN: usize = 40;

@@ -290,3 +290,201 @@ pub fn from_several_threads(pe: &Pe) {
     pe.meet();
     rooms.into_iter().for_each(|room| pe.release(room));
 }
+
+/// Grids of every width: full, with a short last row, of one row, of one column; and of a team that is not the
+/// world.
+pub fn grids(pe: &Pe) {
+    let n = pe.n as i32;
+    let room = pe.alloc::<u64>(pe.n + 1);
+    let world = pe.team(handles::WORLD).unwrap();
+    let backwards = split(pe, &world, n - 1, -1, n).unwrap();
+    for parent in [&world, &backwards] {
+        let number = |rank: i32| parent.world_pe(rank).unwrap() as u64;
+        for xrange in (1..=n).chain([n + 1, i32::MAX]) {
+            let width = xrange.min(n);
+            let (row, column) = pe.split_2d(parent, xrange).unwrap();
+            let (row, column) = (pe.team(row).unwrap(), pe.team(column).unwrap());
+            let (x, y) = (parent.my_pe() % width, parent.my_pe() / width);
+            let in_row: Vec<u64> = (y * width..n.min((y + 1) * width)).map(number).collect();
+            let in_column: Vec<u64> = (x..n).step_by(width as usize).map(number).collect();
+            assert_eq!((row.my_pe(), column.my_pe()), (x, y), "xrange {xrange}");
+            assert_eq!(members(pe, &row, room), in_row, "xrange {xrange}");
+            assert_eq!(members(pe, &column, room), in_column, "xrange {xrange}");
+            destroy(pe, Some(column));
+            destroy(pe, Some(row));
+        }
+    }
+    // A third team splits while the others do something else.
+    let few = split(pe, &world, 0, 1, (n + 1) / 2);
+    if let Some(few) = &few {
+        let (row, column) = pe.split_2d(few, 2).unwrap();
+        assert_eq!(pe.team(row).unwrap().n_pes(), (few.n_pes() - few.my_pe() / 2 * 2).min(2));
+        pe.team_destroy(row).unwrap();
+        pe.team_destroy(column).unwrap();
+    }
+    destroy(pe, few);
+    for xrange in [0, -1, i32::MIN] {
+        let text = pe.split_2d(&world, xrange).unwrap_err().to_string();
+        assert_eq!(text, format!("xrange = {xrange}: a row has at least one PE"));
+    }
+    if n > 1 {
+        let error = pe.split_2d(&world, if pe.me == 0 { 1 } else { 2 }).unwrap_err();
+        assert!(matches!(error, Error::Disagreement { .. }), "{error}");
+        // On one PE only: an error on all.
+        assert!(pe.split_2d(&world, if pe.me == 0 { 0 } else { 1 }).is_err());
+    }
+    destroy(pe, Some(backwards));
+    pe.meet();
+    pe.release(room);
+}
+
+/// A grid for which one PE has no slot left, at the rows or at the columns: no team on any PE, and no slot lost.
+pub fn grids_that_fail(pe: &Pe) {
+    let n = pe.n as i32;
+    let world = pe.team(handles::WORLD).unwrap();
+    let alone = split(pe, &world, 0, 1, 1);
+    let mut mine = Vec::new();
+    if let Some(alone) = &alone {
+        while let Ok(Some(handle)) = pe.split_strided(alone, 0, 1, 1) {
+            mine.push(handle);
+        }
+    }
+    for slots_left in 0..2 {
+        for _ in 0..3 {
+            let error = pe.split_2d(&world, 2.min(n)).unwrap_err();
+            assert_eq!(error.code(), 100, "{slots_left}: {error}");
+        }
+        if let Some(last) = mine.pop() {
+            pe.team_destroy(last).unwrap();
+        }
+        pe.meet();
+    }
+    let (row, column) = pe.split_2d(&world, 2.min(n)).unwrap();
+    pe.team_destroy(row).unwrap();
+    pe.team_destroy(column).unwrap();
+    for handle in mine {
+        pe.team_destroy(handle).unwrap();
+    }
+    destroy(pe, alone);
+    pe.meet();
+}
+
+/// Lists of PEs in any order.
+pub fn lists(pe: &Pe) {
+    let n = pe.n as i32;
+    let room = pe.alloc::<u64>(pe.n + 1);
+    let world = pe.team(handles::WORLD).unwrap();
+    let shuffled: Vec<i32> =
+        (0..n).filter(|i| i % 2 == 1).chain((0..n).rev().filter(|i| i % 2 == 0)).collect();
+    for list in [vec![n - 1], vec![0], shuffled.clone(), shuffled[..shuffled.len().div_ceil(2)].to_vec()] {
+        let team = pe.split_listed(&world, &list).unwrap().map(|handle| pe.team(handle).unwrap());
+        assert_eq!(team.is_some(), list.contains(&(pe.me as i32)), "{list:?}");
+        if let Some(team) = &team {
+            assert!(members(pe, team, room).into_iter().eq(list.iter().map(|&member| member as u64)));
+        }
+        destroy(pe, team);
+    }
+    let text = |list: &[i32]| pe.split_listed(&world, list).unwrap_err().to_string();
+    assert_eq!(text(&[]), "npes = 0: a team has at least one PE");
+    assert_eq!(text(&[0, 0]), "pes = 0: a PE is in a team once only");
+    assert_eq!(text(&[n]), format!("pes = {n}: there is no such PE; the parent team has PEs 0 to {}", n - 1));
+    assert!(text(&[-1]).starts_with("pes = -1: there is no such PE"));
+    if n > 1 {
+        let error = pe.split_listed(&world, &[pe.me as i32]).unwrap_err();
+        assert!(matches!(error, Error::Disagreement { .. }), "{error}");
+    }
+    pe.meet();
+    pe.release(room);
+}
+
+/// Teams that only their members make: in any order, several times, while others do nothing.
+pub fn met(pe: &Pe) {
+    let n = pe.n;
+    let room = pe.alloc::<u64>(n + 1);
+    let ids = pe.alloc::<u64>(4);
+    if pe.me == 0 {
+        let numbers: Vec<u64> = (0..4).map(|_| pe.team_unique_id().unwrap()).collect();
+        (0..n).for_each(|to| pe.put(pe.ctx(), ids.at(0), &numbers, to).unwrap());
+        assert!(numbers.windows(2).all(|two| two[0] != two[1]));
+    }
+    pe.meet();
+    let numbers = ids.to_vec();
+    // Backwards, and in two halves, one of which is at it several times.
+    let half: Vec<usize> =
+        if pe.me % 2 == 0 { (0..n).step_by(2).collect() } else { (1..n).step_by(2).collect() };
+    let all: Vec<usize> = (0..n).rev().collect();
+    let mut teams = Vec::new();
+    for (number, list, times) in
+        [(numbers[0], &all, 2), (numbers[1 + pe.me % 2], &half, 1 + 3 * (pe.me % 2)), (numbers[3], &all, 1)]
+    {
+        let index = list.iter().position(|&member| member == pe.me).unwrap() as i32;
+        for _ in 0..times {
+            let handle = pe.team_init(number, list.len() as i32, index).unwrap();
+            let team = pe.team(handle).unwrap();
+            assert_eq!((team.my_pe(), team.n_pes()), (index, list.len() as i32));
+            assert!(members(pe, &team, room).into_iter().eq(list.iter().map(|&member| member as u64)));
+            teams.push(team);
+        }
+    }
+    teams.into_iter().rev().for_each(|team| destroy(pe, Some(team)));
+    // A number of the program's own.
+    let handle = pe.team_init(77, n as i32, pe.me as i32).unwrap();
+    pe.team_destroy(handle).unwrap();
+    pe.meet();
+    pe.release(ids);
+    pe.release(room);
+}
+
+/// Wrong numbers: an error on all members, and the next team is made.
+pub fn met_in_vain(pe: &Pe) {
+    let (n, me) = (pe.n as i32, pe.me as i32);
+    let disagreement = |id: u64, npes: i32, index: i32, text: &str| {
+        let error = pe.team_init(id, npes, index).unwrap_err();
+        assert!(matches!(error, Error::Disagreement { .. }) && error.to_string().contains(text), "{error}");
+    };
+    disagreement(1000, n, n, "a member has pe_idx");
+    disagreement(1001, n, -1, "a member has pe_idx");
+    disagreement(1002, n + 1, me, "which is no team of this job");
+    disagreement(1003, 0, 0, "which is no team of this job");
+    disagreement(1004, -5, 0, "which is no team of this job");
+    if n > 1 {
+        disagreement(1005, n, 0, "pe_idx 0 is that of PE");
+        let made = pe.team_init(1006, if me == n - 1 { n - 1 } else { n }, me % (n - 1));
+        // One PE by itself is a whole team; the other finds that out.
+        assert!(made.is_err() || (n, me) == (2, 1), "{made:?}");
+        made.into_iter().for_each(|handle| pe.team_destroy(handle).unwrap());
+        // Those that come late are told as well.
+        let late = std::time::Duration::from_millis(if me == 0 { 30 } else { 0 });
+        std::thread::sleep(late);
+        disagreement(1007, n, if me == 1 { 77 } else { me }, "has pe_idx 77 of npes");
+    }
+    let text = pe.team_init(u64::MAX, n, me).unwrap_err().to_string();
+    assert!(text.starts_with("config.uniqueid = -1: no number to meet under"), "{text}");
+    // More failures than a desk has places, which are kept for those that come late for as long as possible.
+    pe.meet();
+    for id in 0..100 {
+        assert!(pe.team_init(2000 + id, 0, 0).is_err());
+    }
+    let handle = pe.team_init(5, n, n - 1 - me).unwrap();
+    pe.team_sync(&pe.team(handle).unwrap()).unwrap();
+    pe.team_destroy(handle).unwrap();
+    pe.meet();
+}
+
+/// Several threads of each PE make teams of the same members in different orders.
+pub fn met_by_threads(pe: &Pe) {
+    let (n, me) = (pe.n as i32, pe.me as i32);
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            scope.spawn(move || {
+                for round in 0..8 {
+                    let id = 1 + ((thread + me as u64) % 4) + 4 * round;
+                    let team = pe.team(pe.team_init(id, n, me).unwrap()).unwrap();
+                    pe.team_sync(&team).unwrap();
+                    destroy(pe, Some(team));
+                }
+            });
+        }
+    });
+    pe.meet();
+}

@@ -80,6 +80,10 @@ const ENDS_SOMETIMES: &[(&str, Ends)] = &[
     ("SHMEM DUSHMEM", ("lock_twice", 1, &["{f}_set_lock: lock = 0x", "this thread holds the lock already"])),
     ("SHMEM DUSHMEM", ("clear_free_lock", 1, &["{f}_clear_lock: lock = 0x", "does not hold the lock"])),
     ("SHMEM DUSHMEM", ("ctx_invalid", 1, &["{f}_ctx_long_p: ctx: not a context"])),
+    (
+        "SHMEM DUSHMEM",
+        ("ctx_default", 1, &["{f}_ctx_destroy: ctx: the default context lives as long as the library"]),
+    ),
     ("SHMEM DUSHMEM", ("ctx_junk", 1, &["{f}_ctx_quiet: ctx: not a context"])),
     ("NVSHMEM DUSHMEM", ("global", 4, &["{f}_long_p: dest = 0x", "DUSHMEM_STATIC=1 makes them so"])),
 ];

@@ -65,7 +65,8 @@ impl Program {
             format!("{:016x}", hash.finish())
         };
         let variant = hash(&|hash| (&self.source, &self.flags, self.cxx, self.compiler, prefix()).hash(hash));
-        let headers = ["check.h"].map(|name| root().join("tests/c").join(name));
+        let headers = ["tests/c/check.h", "tests/c/faulty.h", "tests/c/traps/trap.h", "examples/c/program.h"];
+        let headers = headers.map(|name| root().join(name));
         let installed =
             ["lib/libdushmem.a", "include/dushmem/impl/host_inline.h"].map(|name| prefix().join(name));
         let state = hash(&|hash| {

@@ -5,12 +5,18 @@
 //! profile. A program is compiled once for all tests that run it.
 mod bad;
 mod build;
+mod life;
+mod limits;
+mod older;
 mod programs;
 mod ring;
+mod setup;
 mod statics;
 mod surroundings;
 mod tools;
+mod traps;
 mod variants;
+mod whole;
 
 use libtest_mimic::{Arguments, Trial};
 
@@ -24,12 +30,18 @@ fn main() {
     }
     let mut trials = Vec::new();
     programs::add(&mut trials);
+    life::add(&mut trials);
+    limits::add(&mut trials);
     ring::add(&mut trials);
+    setup::add(&mut trials);
+    whole::add(&mut trials);
     statics::add(&mut trials);
     variants::add(&mut trials);
     surroundings::add(&mut trials);
     bad::add(&mut trials);
     tools::add(&mut trials);
+    older::add(&mut trials);
+    traps::add(&mut trials);
     libtest_mimic::run(&arguments, trials).exit();
 }
 

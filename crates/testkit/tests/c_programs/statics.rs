@@ -20,6 +20,12 @@ pub fn add(trials: &mut Vec<Trial>) {
     trials.push(trial("statics::many_pes".into(), || {
         succeeded(Job::new(16, Program::new("statics").build()).run());
     }));
+    for model in ["-mcmodel=medium", "-mcmodel=medium -fno-pie -no-pie", "-mcmodel=large"] {
+        let label = model.replace(['-', '='], "").replace(' ', "_");
+        trials.push(trial(format!("statics::beyond_2_gib::{label}"), move || {
+            succeeded(Job::new(2, Program::new("big_static").flags(model).build()).run());
+        }));
+    }
     trials.push(trial("statics::other_executables".into(), || {
         // The same source, but not the same executable: the globals lie elsewhere.
         let (one, other) = (Program::new("bad").build(), Program::new("bad").flags("-O0").build());

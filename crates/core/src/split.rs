@@ -1,0 +1,192 @@
+//! Making teams out of the PEs of another one (OpenSHMEM sections 9.4.6 and 9.4.7).
+//!
+//! Collective over the parent only: its members exchange which slots they have free, and all compute the same
+//! answer. Teams without common members, such as the rows of a grid, are made by one call.
+use crate::env::DebugLevel;
+use crate::error::{Call, Error, Result};
+use crate::sync::tag;
+use crate::team::Team;
+use crate::world::World;
+
+/// What a member says about the slot that was chosen for its team.
+mod vote {
+    pub const LOST: u8 = 0;
+    pub const RESERVED: u8 = 1;
+}
+
+/// The teams that a splitting call makes, as ranks of the parent in the order of the new ranks. None of them have
+/// members in common.
+type Groups = Vec<Vec<usize>>;
+
+impl World {
+    /// Splits off the team of the parent's PEs `start, start + stride, ...`, `size` of them. The stride may
+    /// be negative, and is irrelevant for one PE. Collective over the parent; gives the new team's handle to
+    /// its members and `None` to the parent's other PEs. Fails on all of them alike.
+    pub fn split_strided(&self, parent: &Team, start: i32, stride: i32, size: i32) -> Result<Option<i32>> {
+        self.check_team(parent)?;
+        let of = "the parent team";
+        let n = parent.n_pes();
+        let last = i64::from(start) + i64::from(stride) * (i64::from(size) - 1);
+        let wrong = match () {
+            _ if size < 1 => Some(("size", size, "a team has at least one PE")),
+            _ if size > n => Some(("size", size, "more PEs than the parent team has")),
+            _ if stride == 0 && size > 1 => {
+                Some(("stride", stride, "zero is possible for a team of one PE only"))
+            }
+            _ if start < 0 || start >= n || last < 0 || last >= i64::from(n) => {
+                Some(("start", start, "start + (size - 1) * stride is no PE of the parent team"))
+            }
+            _ => None,
+        };
+        let groups: Groups = match wrong {
+            None => {
+                let rank = |i| (i64::from(start) + i * i64::from(stride)) as usize;
+                vec![(0..i64::from(size)).map(rank).collect()]
+            }
+            Some(_) => Groups::new(),
+        };
+        let made = self.split_groups(parent, &groups, [start as u64, stride as u64, size as u64]);
+        match wrong {
+            Some(("start", value, _)) if value < 0 || value >= n => {
+                made.and(Err(Error::BadPe { arg: "start", pe: value, n: n as usize, of }))
+            }
+            Some((arg, value, why)) => made.and(Err(Error::BadValue { arg, value: value.into(), why })),
+            None => made,
+        }
+    }
+
+    /// Takes part in a splitting call with an argument that is wrong on this PE: the parent's other PEs are told, and
+    /// this one gets its `error`.
+    pub fn refuse_split<T>(&self, parent: &Team, error: Error) -> Result<T> {
+        self.check_team(parent)?;
+        self.refuse(parent, Call::TeamSplit, error)
+    }
+
+    /// Splits the parent into the rows and the columns of a grid that is `xrange` PEs wide, and as high as needed:
+    /// the last row may be short. A wider one than the parent is one row. Gives the handles of this PE's row
+    /// (x axis: the PEs with the same y) and of its column. Collective over the parent; fails on all its PEs
+    /// alike, and then makes no team at all.
+    pub fn split_2d(&self, parent: &Team, xrange: i32) -> Result<(i32, i32)> {
+        self.check_team(parent)?;
+        let n = parent.n_pes() as usize;
+        let what = [xrange as u64, 0, n as u64];
+        if xrange < 1 {
+            let why = "a row has at least one PE";
+            let all = self.split_groups(parent, &Groups::new(), what);
+            return Err(all.err().unwrap_or(Error::BadValue { arg: "xrange", value: xrange.into(), why }));
+        }
+        let width = (xrange as usize).min(n);
+        let rows: Groups = (0..n).step_by(width).map(|from| (from..n.min(from + width)).collect()).collect();
+        let columns: Groups = (0..width).map(|x| (x..n).step_by(width).collect()).collect();
+        let own = |handle: Option<i32>| handle.ok_or(Error::BadTeam { handle: -1, why: "no row or column" });
+        let row = self.split_groups(parent, &rows, what).and_then(own)?;
+        match self.split_groups(parent, &columns, [what[0], 1, what[2]]).and_then(own) {
+            Ok(column) => Ok((row, column)),
+            Err(error) => {
+                // Every PE of the parent comes here, so all members of the rows do.
+                self.team_destroy(row)?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Splits off the team of the parent's PEs `ranks`, in that order, each at most once. Collective over the
+    /// parent, whose PEs pass the same list; gives the handle to members and `None` to the others.
+    pub fn split_listed(&self, parent: &Team, ranks: &[i32]) -> Result<Option<i32>> {
+        self.check_team(parent)?;
+        let n = parent.n_pes();
+        let mut seen = vec![false; n as usize];
+        let mut wrong = ranks.is_empty().then_some(Error::BadValue {
+            arg: "npes",
+            value: 0,
+            why: "a team has at least one PE",
+        });
+        for &rank in ranks {
+            if !(0..n).contains(&rank) {
+                let (arg, of) = ("pes", "the parent team");
+                wrong.get_or_insert(Error::BadPe { arg, pe: rank, n: n as usize, of });
+            } else if std::mem::replace(&mut seen[rank as usize], true) {
+                let why = "a PE is in a team once only";
+                wrong.get_or_insert(Error::BadValue { arg: "pes", value: rank.into(), why });
+            }
+        }
+        let members: Vec<usize> = ranks.iter().map(|&rank| rank as usize).collect();
+        let words: Vec<u64> = ranks.iter().map(|&rank| rank as u64).collect();
+        let groups: Groups = if wrong.is_none() { vec![members] } else { Groups::new() };
+        let made = self.split_groups(parent, &groups, [tag(&words).into(), 2, ranks.len() as u64]);
+        match wrong {
+            Some(error) => made.and(Err(error)),
+            None => made,
+        }
+    }
+
+    /// Makes a team of each group of the parent's PEs; without groups only checks that all of the parent's PEs
+    /// made the same call, which `what` describes.
+    pub(crate) fn split_groups(&self, parent: &Team, groups: &Groups, what: [u64; 3]) -> Result<Option<i32>> {
+        let sign = tag(&[Call::TeamSplit as u64, what[0], what[1], what[2]]);
+        let mine = groups.iter().position(|group| group.contains(&parent.me()));
+        // Other threads of a member may split other teams meanwhile, so a slot that all members had free may
+        // be gone; then all choose again, and begin to look at another place, not to meet in lockstep.
+        for attempt in 0.. {
+            let slots = self.choose_slots(parent, groups, sign, what[2], attempt)?;
+            if groups.is_empty() {
+                return Ok(None);
+            }
+            let reserved = mine.is_none_or(|group| self.teams().reserve(slots[group]));
+            let vote = if reserved { vote::RESERVED } else { vote::LOST };
+            let all = self.exchange(parent, Call::TeamSplit, sign, what[2], &[vote]);
+            let made = all.as_ref().is_ok_and(|all| all.iter().all(|&got| got == vote::RESERVED));
+            if let (Some(group), true) = (mine, made) {
+                let ranks = &groups[group];
+                let pes: Box<[u32]> = ranks.iter().map(|&rank| parent.pes()[rank]).collect();
+                let me = ranks.iter().position(|&rank| rank == parent.me()).unwrap_or(0);
+                let line = self.slot_line(slots[group], pes[0] as usize);
+                let team = self.teams().insert(slots[group], pes, me, line);
+                self.note(DebugLevel::Info, || {
+                    let (handle, slot) = (team.handle(), slots[group]);
+                    format!("team {handle:#x} in slot {slot}, this PE is number {me} of {:?}", team.pes())
+                });
+                return Ok(Some(team.handle()));
+            }
+            if let (Some(group), true) = (mine, reserved) {
+                self.teams().unreserve(slots[group]);
+            }
+            if all.map(|_| made)? {
+                return Ok(None);
+            }
+        }
+        unreachable!("attempts do not end")
+    }
+
+    /// For each group a slot that all its members have free, the same on all PEs of the parent.
+    fn choose_slots(
+        &self,
+        parent: &Team,
+        groups: &Groups,
+        sign: u32,
+        detail: u64,
+        attempt: usize,
+    ) -> Result<Vec<usize>> {
+        let mine = self.teams().free_bits();
+        let bytes: Vec<u8> = mine.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        let all = self.exchange(parent, Call::TeamSplit, sign, detail, &bytes)?;
+        let skip = attempt.min(1) * tag(&[parent.slot() as u64, attempt as u64]) as usize;
+        let choose = |ranks: &Vec<usize>| {
+            let mut common = vec![u64::MAX; mine.len()];
+            for &rank in ranks {
+                let theirs = &all[rank * bytes.len()..(rank + 1) * bytes.len()];
+                for (word, bits) in common.iter_mut().zip(theirs.chunks_exact(8)) {
+                    *word &= u64::from_ne_bytes(bits.try_into().unwrap_or_default());
+                }
+            }
+            let free: Vec<usize> =
+                (0..mine.len() * 64).filter(|&slot| common[slot / 64] >> (slot % 64) & 1 == 1).collect();
+            if free.is_empty() {
+                let (what, variable) = ("team slots of a PE", "DUSHMEM_TEAM_SLOTS");
+                return Err(Error::Exhausted { what, limit: self.team_slots(), variable });
+            }
+            Ok(free[skip % free.len()])
+        };
+        groups.iter().map(choose).collect()
+    }
+}

@@ -1,0 +1,218 @@
+//! Strided put and get (OpenSHMEM section 9.6): single elements, and blocks of them.
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::rma::near;
+use crate::transport::{Get, Put, Reuse, mapped};
+use crate::world::World;
+
+/// How the blocks of a strided transfer lie. Strides and the block are in elements, from the first element of
+/// one block to the first of the next.
+#[derive(Clone, Copy, Debug)]
+pub struct Blocks {
+    /// Stride of the destination, at least `bsize`.
+    pub dst: isize,
+    /// Stride of the source, at least `bsize`.
+    pub sst: isize,
+    /// Bytes of an element.
+    pub elem: usize,
+    /// Elements of a block.
+    pub bsize: usize,
+    /// Number of blocks.
+    pub nblocks: usize,
+}
+
+impl World {
+    /// Copies `nelems` elements of `elem` bytes, every `sst`-th of `source` to every `dst`-th of `dest` on
+    /// PE `pe`. Strides are in elements and at least 1.
+    ///
+    /// # Safety
+    /// As for [`World::put`], for the elements touched.
+    #[allow(clippy::too_many_arguments, reason = "those of the standard's call")]
+    pub unsafe fn iput(
+        &self,
+        ctx: &Context,
+        dest: *mut u8,
+        source: *const u8,
+        dst: isize,
+        sst: isize,
+        elem: usize,
+        nelems: usize,
+        pe: i32,
+    ) -> Result<()> {
+        let strided = Strided::check(&Blocks { dst, sst, elem, bsize: 1, nblocks: nelems }, false)?;
+        // SAFETY: passed on.
+        unsafe { self.put_strided(ctx, dest, source, &strided, pe) }
+    }
+
+    /// Copies blocks from `source` to `dest` on PE `pe`. Elements between the blocks are left alone.
+    ///
+    /// # Safety
+    /// As for [`World::put`], for the elements touched.
+    pub unsafe fn ibput(
+        &self,
+        ctx: &Context,
+        dest: *mut u8,
+        source: *const u8,
+        blocks: &Blocks,
+        pe: i32,
+    ) -> Result<()> {
+        // SAFETY: passed on.
+        unsafe { self.put_strided(ctx, dest, source, &Strided::check(blocks, true)?, pe) }
+    }
+
+    unsafe fn put_strided(
+        &self,
+        ctx: &Context,
+        dest: *mut u8,
+        source: *const u8,
+        strided: &Strided,
+        pe: i32,
+    ) -> Result<()> {
+        let target = self.target_or_empty(ctx, "dest", dest as usize, strided.dest_span, pe)?;
+        if !near("source", source, strided.source_span)? {
+            return Ok(());
+        }
+        if ctx.is_plain()
+            && let Some(at) = self.window().translate(dest as usize, strided.dest_span, target)
+        {
+            // SAFETY: both spans were checked or are the caller's.
+            unsafe { strided.copy(at as *mut u8, source) };
+        } else {
+            for i in 0..strided.blocks {
+                let dest = dest as usize + i * strided.dst;
+                // SAFETY: block i of both spans.
+                unsafe {
+                    let source = source.add(i * strided.sst);
+                    let put = Put { pe: target, dest, source, bytes: strided.block, reuse: Reuse::AtReturn };
+                    self.transport().put(ctx.pending(), put);
+                }
+            }
+        }
+        self.ring(target);
+        Ok(())
+    }
+
+    /// Copies `nelems` elements of `elem` bytes, every `sst`-th of `source` on PE `pe` to every `dst`-th of
+    /// `dest`. Strides are in elements and at least 1.
+    ///
+    /// # Safety
+    /// As for [`World::get`], for the elements touched.
+    #[allow(clippy::too_many_arguments, reason = "those of the standard's call")]
+    pub unsafe fn iget(
+        &self,
+        ctx: &Context,
+        dest: *mut u8,
+        source: *const u8,
+        dst: isize,
+        sst: isize,
+        elem: usize,
+        nelems: usize,
+        pe: i32,
+    ) -> Result<()> {
+        let strided = Strided::check(&Blocks { dst, sst, elem, bsize: 1, nblocks: nelems }, false)?;
+        // SAFETY: passed on.
+        unsafe { self.get_strided(ctx, dest, source, &strided, pe) }
+    }
+
+    /// Copies blocks from `source` on PE `pe` to `dest`. Elements between the blocks are left alone.
+    ///
+    /// # Safety
+    /// As for [`World::get`], for the elements touched.
+    pub unsafe fn ibget(
+        &self,
+        ctx: &Context,
+        dest: *mut u8,
+        source: *const u8,
+        blocks: &Blocks,
+        pe: i32,
+    ) -> Result<()> {
+        // SAFETY: passed on.
+        unsafe { self.get_strided(ctx, dest, source, &Strided::check(blocks, true)?, pe) }
+    }
+
+    unsafe fn get_strided(
+        &self,
+        ctx: &Context,
+        dest: *mut u8,
+        source: *const u8,
+        strided: &Strided,
+        pe: i32,
+    ) -> Result<()> {
+        let target = self.target_or_empty(ctx, "source", source as usize, strided.source_span, pe)?;
+        if !near("dest", dest, strided.dest_span)? {
+            return Ok(());
+        }
+        if ctx.is_plain()
+            && let Some(at) = self.window().translate(source as usize, strided.source_span, target)
+        {
+            // SAFETY: both spans were checked or are the caller's.
+            unsafe { strided.copy(dest, at as *const u8) };
+        } else {
+            for i in 0..strided.blocks {
+                let source = source as usize + i * strided.sst;
+                // SAFETY: block i of both spans.
+                unsafe {
+                    let dest = dest.add(i * strided.dst);
+                    let get = Get { pe: target, dest, source, bytes: strided.block, reuse: Reuse::AtReturn };
+                    self.transport().get(ctx.pending(), get);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The same in bytes, with the bytes from the first element to the end of the last.
+struct Strided {
+    dst: usize,
+    sst: usize,
+    block: usize,
+    blocks: usize,
+    dest_span: usize,
+    source_span: usize,
+}
+
+impl Strided {
+    /// `blocked`: the program has given a block size.
+    fn check(b: &Blocks, blocked: bool) -> Result<Strided> {
+        let many = if blocked { ("nblocks", b.nblocks) } else { ("nelems", b.nblocks) };
+        let why = "more than the address space";
+        let too_many = Error::BadValue { arg: many.0, value: many.1 as i64, why };
+        let Some(block) = b.bsize.checked_mul(b.elem).filter(|&block| block <= isize::MAX as usize) else {
+            return Err(Error::BadValue { arg: "bsize", value: b.bsize as i64, why });
+        };
+        // Nothing to transfer, so nothing is strided.
+        let blocks = if block == 0 { 0 } else { b.nblocks };
+        let one = |arg: &'static str, stride: isize| {
+            if blocks > 0 && stride < b.bsize as isize {
+                let why = if blocked {
+                    "strides count elements from one block to the next and are at least bsize"
+                } else {
+                    "strides count elements and are at least 1"
+                };
+                return Err(Error::BadValue { arg, value: stride as i64, why });
+            }
+            // The stride of a single block plays no part, however long.
+            let bytes = if blocks > 1 { (stride as usize).checked_mul(b.elem) } else { Some(0) };
+            let span = bytes
+                .and_then(|bytes| bytes.checked_mul(blocks.saturating_sub(1)))
+                .and_then(|bytes| bytes.checked_add(if blocks > 0 { block } else { 0 }));
+            match (bytes, span) {
+                (Some(bytes), Some(span)) => Ok((bytes, span)),
+                _ => Err(too_many.clone()),
+            }
+        };
+        let (dst, dest_span) = one("dst", b.dst)?;
+        let (sst, source_span) = one("sst", b.sst)?;
+        Ok(Strided { dst, sst, block, blocks, dest_span, source_span })
+    }
+
+    /// # Safety
+    /// Both spans are valid.
+    unsafe fn copy(&self, dest: *mut u8, source: *const u8) {
+        for i in 0..self.blocks {
+            // SAFETY: block i of both spans.
+            unsafe { mapped::copy(dest.add(i * self.dst), source.add(i * self.sst), self.block) };
+        }
+    }
+}
