@@ -121,6 +121,70 @@ pub const DUSHMEM: &[&CStr] = &[
     c"dushmem_longdouble_g",
     c"dushmem_half_g",
     c"dushmem_bfloat16_g",
+    c"dushmem_float_put_nbi",
+    c"dushmem_double_put_nbi",
+    c"dushmem_char_put_nbi",
+    c"dushmem_schar_put_nbi",
+    c"dushmem_short_put_nbi",
+    c"dushmem_int_put_nbi",
+    c"dushmem_long_put_nbi",
+    c"dushmem_longlong_put_nbi",
+    c"dushmem_uchar_put_nbi",
+    c"dushmem_ushort_put_nbi",
+    c"dushmem_uint_put_nbi",
+    c"dushmem_ulong_put_nbi",
+    c"dushmem_ulonglong_put_nbi",
+    c"dushmem_int8_put_nbi",
+    c"dushmem_int16_put_nbi",
+    c"dushmem_int32_put_nbi",
+    c"dushmem_int64_put_nbi",
+    c"dushmem_uint8_put_nbi",
+    c"dushmem_uint16_put_nbi",
+    c"dushmem_uint32_put_nbi",
+    c"dushmem_uint64_put_nbi",
+    c"dushmem_size_put_nbi",
+    c"dushmem_ptrdiff_put_nbi",
+    c"dushmem_longdouble_put_nbi",
+    c"dushmem_half_put_nbi",
+    c"dushmem_bfloat16_put_nbi",
+    c"dushmem_put8_nbi",
+    c"dushmem_put16_nbi",
+    c"dushmem_put32_nbi",
+    c"dushmem_put64_nbi",
+    c"dushmem_put128_nbi",
+    c"dushmem_putmem_nbi",
+    c"dushmem_float_get_nbi",
+    c"dushmem_double_get_nbi",
+    c"dushmem_char_get_nbi",
+    c"dushmem_schar_get_nbi",
+    c"dushmem_short_get_nbi",
+    c"dushmem_int_get_nbi",
+    c"dushmem_long_get_nbi",
+    c"dushmem_longlong_get_nbi",
+    c"dushmem_uchar_get_nbi",
+    c"dushmem_ushort_get_nbi",
+    c"dushmem_uint_get_nbi",
+    c"dushmem_ulong_get_nbi",
+    c"dushmem_ulonglong_get_nbi",
+    c"dushmem_int8_get_nbi",
+    c"dushmem_int16_get_nbi",
+    c"dushmem_int32_get_nbi",
+    c"dushmem_int64_get_nbi",
+    c"dushmem_uint8_get_nbi",
+    c"dushmem_uint16_get_nbi",
+    c"dushmem_uint32_get_nbi",
+    c"dushmem_uint64_get_nbi",
+    c"dushmem_size_get_nbi",
+    c"dushmem_ptrdiff_get_nbi",
+    c"dushmem_longdouble_get_nbi",
+    c"dushmem_half_get_nbi",
+    c"dushmem_bfloat16_get_nbi",
+    c"dushmem_get8_nbi",
+    c"dushmem_get16_nbi",
+    c"dushmem_get32_nbi",
+    c"dushmem_get64_nbi",
+    c"dushmem_get128_nbi",
+    c"dushmem_getmem_nbi",
     c"dushmem_float_atomic_fetch",
     c"dushmem_double_atomic_fetch",
     c"dushmem_int_atomic_fetch",
@@ -400,6 +464,68 @@ pub const NVSHMEM: &[&CStr] = &[
     c"nvshmem_ptrdiff_g",
     c"nvshmem_half_g",
     c"nvshmem_bfloat16_g",
+    c"nvshmem_float_put_nbi",
+    c"nvshmem_double_put_nbi",
+    c"nvshmem_char_put_nbi",
+    c"nvshmem_schar_put_nbi",
+    c"nvshmem_short_put_nbi",
+    c"nvshmem_int_put_nbi",
+    c"nvshmem_long_put_nbi",
+    c"nvshmem_longlong_put_nbi",
+    c"nvshmem_uchar_put_nbi",
+    c"nvshmem_ushort_put_nbi",
+    c"nvshmem_uint_put_nbi",
+    c"nvshmem_ulong_put_nbi",
+    c"nvshmem_ulonglong_put_nbi",
+    c"nvshmem_int8_put_nbi",
+    c"nvshmem_int16_put_nbi",
+    c"nvshmem_int32_put_nbi",
+    c"nvshmem_int64_put_nbi",
+    c"nvshmem_uint8_put_nbi",
+    c"nvshmem_uint16_put_nbi",
+    c"nvshmem_uint32_put_nbi",
+    c"nvshmem_uint64_put_nbi",
+    c"nvshmem_size_put_nbi",
+    c"nvshmem_ptrdiff_put_nbi",
+    c"nvshmem_half_put_nbi",
+    c"nvshmem_bfloat16_put_nbi",
+    c"nvshmem_put8_nbi",
+    c"nvshmem_put16_nbi",
+    c"nvshmem_put32_nbi",
+    c"nvshmem_put64_nbi",
+    c"nvshmem_put128_nbi",
+    c"nvshmem_putmem_nbi",
+    c"nvshmem_float_get_nbi",
+    c"nvshmem_double_get_nbi",
+    c"nvshmem_char_get_nbi",
+    c"nvshmem_schar_get_nbi",
+    c"nvshmem_short_get_nbi",
+    c"nvshmem_int_get_nbi",
+    c"nvshmem_long_get_nbi",
+    c"nvshmem_longlong_get_nbi",
+    c"nvshmem_uchar_get_nbi",
+    c"nvshmem_ushort_get_nbi",
+    c"nvshmem_uint_get_nbi",
+    c"nvshmem_ulong_get_nbi",
+    c"nvshmem_ulonglong_get_nbi",
+    c"nvshmem_int8_get_nbi",
+    c"nvshmem_int16_get_nbi",
+    c"nvshmem_int32_get_nbi",
+    c"nvshmem_int64_get_nbi",
+    c"nvshmem_uint8_get_nbi",
+    c"nvshmem_uint16_get_nbi",
+    c"nvshmem_uint32_get_nbi",
+    c"nvshmem_uint64_get_nbi",
+    c"nvshmem_size_get_nbi",
+    c"nvshmem_ptrdiff_get_nbi",
+    c"nvshmem_half_get_nbi",
+    c"nvshmem_bfloat16_get_nbi",
+    c"nvshmem_get8_nbi",
+    c"nvshmem_get16_nbi",
+    c"nvshmem_get32_nbi",
+    c"nvshmem_get64_nbi",
+    c"nvshmem_get128_nbi",
+    c"nvshmem_getmem_nbi",
     c"nvshmem_float_atomic_fetch",
     c"nvshmem_double_atomic_fetch",
     c"nvshmem_int_atomic_fetch",
@@ -675,6 +801,66 @@ pub const SHMEM: &[&CStr] = &[
     c"shmem_size_g",
     c"shmem_ptrdiff_g",
     c"shmem_longdouble_g",
+    c"shmem_float_put_nbi",
+    c"shmem_double_put_nbi",
+    c"shmem_char_put_nbi",
+    c"shmem_schar_put_nbi",
+    c"shmem_short_put_nbi",
+    c"shmem_int_put_nbi",
+    c"shmem_long_put_nbi",
+    c"shmem_longlong_put_nbi",
+    c"shmem_uchar_put_nbi",
+    c"shmem_ushort_put_nbi",
+    c"shmem_uint_put_nbi",
+    c"shmem_ulong_put_nbi",
+    c"shmem_ulonglong_put_nbi",
+    c"shmem_int8_put_nbi",
+    c"shmem_int16_put_nbi",
+    c"shmem_int32_put_nbi",
+    c"shmem_int64_put_nbi",
+    c"shmem_uint8_put_nbi",
+    c"shmem_uint16_put_nbi",
+    c"shmem_uint32_put_nbi",
+    c"shmem_uint64_put_nbi",
+    c"shmem_size_put_nbi",
+    c"shmem_ptrdiff_put_nbi",
+    c"shmem_longdouble_put_nbi",
+    c"shmem_put8_nbi",
+    c"shmem_put16_nbi",
+    c"shmem_put32_nbi",
+    c"shmem_put64_nbi",
+    c"shmem_put128_nbi",
+    c"shmem_putmem_nbi",
+    c"shmem_float_get_nbi",
+    c"shmem_double_get_nbi",
+    c"shmem_char_get_nbi",
+    c"shmem_schar_get_nbi",
+    c"shmem_short_get_nbi",
+    c"shmem_int_get_nbi",
+    c"shmem_long_get_nbi",
+    c"shmem_longlong_get_nbi",
+    c"shmem_uchar_get_nbi",
+    c"shmem_ushort_get_nbi",
+    c"shmem_uint_get_nbi",
+    c"shmem_ulong_get_nbi",
+    c"shmem_ulonglong_get_nbi",
+    c"shmem_int8_get_nbi",
+    c"shmem_int16_get_nbi",
+    c"shmem_int32_get_nbi",
+    c"shmem_int64_get_nbi",
+    c"shmem_uint8_get_nbi",
+    c"shmem_uint16_get_nbi",
+    c"shmem_uint32_get_nbi",
+    c"shmem_uint64_get_nbi",
+    c"shmem_size_get_nbi",
+    c"shmem_ptrdiff_get_nbi",
+    c"shmem_longdouble_get_nbi",
+    c"shmem_get8_nbi",
+    c"shmem_get16_nbi",
+    c"shmem_get32_nbi",
+    c"shmem_get64_nbi",
+    c"shmem_get128_nbi",
+    c"shmem_getmem_nbi",
     c"shmem_float_atomic_fetch",
     c"shmem_double_atomic_fetch",
     c"shmem_int_atomic_fetch",
@@ -949,6 +1135,66 @@ unsafe extern "C" {
     fn shmem_size_g();
     fn shmem_ptrdiff_g();
     fn shmem_longdouble_g();
+    fn shmem_float_put_nbi();
+    fn shmem_double_put_nbi();
+    fn shmem_char_put_nbi();
+    fn shmem_schar_put_nbi();
+    fn shmem_short_put_nbi();
+    fn shmem_int_put_nbi();
+    fn shmem_long_put_nbi();
+    fn shmem_longlong_put_nbi();
+    fn shmem_uchar_put_nbi();
+    fn shmem_ushort_put_nbi();
+    fn shmem_uint_put_nbi();
+    fn shmem_ulong_put_nbi();
+    fn shmem_ulonglong_put_nbi();
+    fn shmem_int8_put_nbi();
+    fn shmem_int16_put_nbi();
+    fn shmem_int32_put_nbi();
+    fn shmem_int64_put_nbi();
+    fn shmem_uint8_put_nbi();
+    fn shmem_uint16_put_nbi();
+    fn shmem_uint32_put_nbi();
+    fn shmem_uint64_put_nbi();
+    fn shmem_size_put_nbi();
+    fn shmem_ptrdiff_put_nbi();
+    fn shmem_longdouble_put_nbi();
+    fn shmem_put8_nbi();
+    fn shmem_put16_nbi();
+    fn shmem_put32_nbi();
+    fn shmem_put64_nbi();
+    fn shmem_put128_nbi();
+    fn shmem_putmem_nbi();
+    fn shmem_float_get_nbi();
+    fn shmem_double_get_nbi();
+    fn shmem_char_get_nbi();
+    fn shmem_schar_get_nbi();
+    fn shmem_short_get_nbi();
+    fn shmem_int_get_nbi();
+    fn shmem_long_get_nbi();
+    fn shmem_longlong_get_nbi();
+    fn shmem_uchar_get_nbi();
+    fn shmem_ushort_get_nbi();
+    fn shmem_uint_get_nbi();
+    fn shmem_ulong_get_nbi();
+    fn shmem_ulonglong_get_nbi();
+    fn shmem_int8_get_nbi();
+    fn shmem_int16_get_nbi();
+    fn shmem_int32_get_nbi();
+    fn shmem_int64_get_nbi();
+    fn shmem_uint8_get_nbi();
+    fn shmem_uint16_get_nbi();
+    fn shmem_uint32_get_nbi();
+    fn shmem_uint64_get_nbi();
+    fn shmem_size_get_nbi();
+    fn shmem_ptrdiff_get_nbi();
+    fn shmem_longdouble_get_nbi();
+    fn shmem_get8_nbi();
+    fn shmem_get16_nbi();
+    fn shmem_get32_nbi();
+    fn shmem_get64_nbi();
+    fn shmem_get128_nbi();
+    fn shmem_getmem_nbi();
     fn shmem_float_atomic_fetch();
     fn shmem_double_atomic_fetch();
     fn shmem_int_atomic_fetch();
@@ -1224,6 +1470,66 @@ pub static LINKED: &[unsafe extern "C" fn()] = &[
     shmem_size_g,
     shmem_ptrdiff_g,
     shmem_longdouble_g,
+    shmem_float_put_nbi,
+    shmem_double_put_nbi,
+    shmem_char_put_nbi,
+    shmem_schar_put_nbi,
+    shmem_short_put_nbi,
+    shmem_int_put_nbi,
+    shmem_long_put_nbi,
+    shmem_longlong_put_nbi,
+    shmem_uchar_put_nbi,
+    shmem_ushort_put_nbi,
+    shmem_uint_put_nbi,
+    shmem_ulong_put_nbi,
+    shmem_ulonglong_put_nbi,
+    shmem_int8_put_nbi,
+    shmem_int16_put_nbi,
+    shmem_int32_put_nbi,
+    shmem_int64_put_nbi,
+    shmem_uint8_put_nbi,
+    shmem_uint16_put_nbi,
+    shmem_uint32_put_nbi,
+    shmem_uint64_put_nbi,
+    shmem_size_put_nbi,
+    shmem_ptrdiff_put_nbi,
+    shmem_longdouble_put_nbi,
+    shmem_put8_nbi,
+    shmem_put16_nbi,
+    shmem_put32_nbi,
+    shmem_put64_nbi,
+    shmem_put128_nbi,
+    shmem_putmem_nbi,
+    shmem_float_get_nbi,
+    shmem_double_get_nbi,
+    shmem_char_get_nbi,
+    shmem_schar_get_nbi,
+    shmem_short_get_nbi,
+    shmem_int_get_nbi,
+    shmem_long_get_nbi,
+    shmem_longlong_get_nbi,
+    shmem_uchar_get_nbi,
+    shmem_ushort_get_nbi,
+    shmem_uint_get_nbi,
+    shmem_ulong_get_nbi,
+    shmem_ulonglong_get_nbi,
+    shmem_int8_get_nbi,
+    shmem_int16_get_nbi,
+    shmem_int32_get_nbi,
+    shmem_int64_get_nbi,
+    shmem_uint8_get_nbi,
+    shmem_uint16_get_nbi,
+    shmem_uint32_get_nbi,
+    shmem_uint64_get_nbi,
+    shmem_size_get_nbi,
+    shmem_ptrdiff_get_nbi,
+    shmem_longdouble_get_nbi,
+    shmem_get8_nbi,
+    shmem_get16_nbi,
+    shmem_get32_nbi,
+    shmem_get64_nbi,
+    shmem_get128_nbi,
+    shmem_getmem_nbi,
     shmem_float_atomic_fetch,
     shmem_double_atomic_fetch,
     shmem_int_atomic_fetch,
