@@ -48,7 +48,7 @@ static double cpu_seconds(void) {
 
 /* All but PE 0 wait on words of their own: first for two seconds in which nobody writes, which gives their
  * CPU time, then while PE 0 times its p to one of them. */
-static void run_waiters(long n) {
+static inline void run_waiters(long n) {
   (void)n;
   static double before[MOST_BATCHES], meanwhile[MOST_BATCHES];
   static long turn;

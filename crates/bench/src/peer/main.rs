@@ -14,7 +14,7 @@ mod table;
 use clap::Parser;
 use measure::{Effort, Measurement};
 use plan::Wanted;
-use programs::{Peer, Workshop};
+use programs::{Peer, Program, Workshop};
 use results::Results;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -90,12 +90,13 @@ fn run(args: &Args) -> Result<bool, String> {
         limit: Duration::from_secs(args.limit),
     };
     let workshop = Workshop::new().map_err(|error| error.to_string())?;
-    let mut programs = vec![workshop.dushmem(&args.prefix, args.active_sets).map_err(|e| e.to_string())?];
     let mut peers = args.peer.clone();
     peers.dedup();
-    for peer in peers {
-        programs.push(workshop.peer(peer).map_err(|error| error.to_string())?);
-    }
+    // A peer that is not installed is told at once.
+    let peers = peers.into_iter().map(|peer| workshop.peer(peer)).collect::<Result<Vec<_>, _>>();
+    let peers = peers.map_err(|error| error.to_string())?;
+    let ours = workshop.dushmem(&args.prefix, args.active_sets).map_err(|error| error.to_string())?;
+    let programs: Vec<Program> = std::iter::once(ours).chain(peers).collect();
     for program in &programs {
         program.try_out(effort.limit).map_err(|error| error.to_string())?;
     }

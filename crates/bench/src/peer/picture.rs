@@ -8,7 +8,7 @@ const WIDTH: f64 = 980.0;
 /// Left and right end of the scale.
 const SCALE: (f64, f64) = (300.0, 810.0);
 const ROW: f64 = 20.0;
-const TOP: f64 = 96.0;
+const TOP: f64 = 112.0;
 
 /// Colours that stand apart for most eyes, on a ground of their own: light, or dark where that is preferred.
 /// No CSS variables: not every program that shows SVG knows them.
@@ -125,24 +125,24 @@ fn ticks() -> Vec<f64> {
 fn head(out: &mut String, results: &Results, rival: usize) {
     let programs = &results.programs;
     text(out, 16.0, 28.0, "title", &format!("dushmem beside {}: ratio of times", programs[rival].title));
-    let line =
-        format!("{}; {}; {}", programs[0].version, programs[rival].version, results.machine.sentence());
-    text(out, 16.0, 46.0, "soft", &line);
+    text(out, 16.0, 46.0, "soft", &format!("{}, {}", programs[0].version, programs[rival].version));
+    text(out, 16.0, 62.0, "soft", &results.machine.sentence());
+    const Y: f64 = 72.0;
     let mut x = 16.0;
     let legend =
         [("met", "target met"), ("noise", "within noise"), ("missed", "missed"), ("open", "no target")];
     for (class, words) in legend {
         let _ = writeln!(
             out,
-            "<rect class=\"{class}\" x=\"{x:.1}\" y=\"56\" width=\"12\" height=\"12\" rx=\"2\"/>"
+            "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{Y}\" width=\"12\" height=\"12\" rx=\"2\"/>"
         );
-        text(out, x + 18.0, 66.0, "soft", words);
+        text(out, x + 18.0, Y + 10.0, "soft", words);
         x += 34.0 + 6.6 * words.len() as f64;
     }
-    let _ = writeln!(out, "<path class=\"whisker\" d=\"M{x:.1} 59v6m0 -3h22m0 -3v6\"/>");
-    text(out, x + 28.0, 66.0, "soft", "interval of the median");
-    let _ = writeln!(out, "<path class=\"target\" d=\"M{:.1} 55v14\"/>", x + 170.0);
-    text(out, x + 178.0, 66.0, "soft", "target");
+    let _ = writeln!(out, "<path class=\"whisker\" d=\"M{x:.1} {:.1}v6m0 -3h22m0 -3v6\"/>", Y + 3.0);
+    text(out, x + 28.0, Y + 10.0, "soft", "interval of the median");
+    let _ = writeln!(out, "<path class=\"target\" d=\"M{:.1} {:.1}v14\"/>", x + 180.0, Y - 1.0);
+    text(out, x + 188.0, Y + 10.0, "soft", "target");
 }
 
 fn draw(out: &mut String, bar: &Bar<'_>, scale: &Scale, y: f64) {
@@ -203,7 +203,7 @@ mod tests {
         let picture = svg(&found).unwrap();
         let bars: Vec<&str> = picture
             .lines()
-            .filter(|line| line.contains("height=\"12\" rx") && !line.contains("y=\"56\""))
+            .filter(|line| line.contains("height=\"12\" rx") && !line.contains("y=\"72\""))
             .collect();
         assert_eq!(bars.len(), 2, "{picture}");
         let scale = Scale { low: 0.1, high: 5.0 };

@@ -98,7 +98,7 @@ impl Row {
     /// Whether the operand of `--rows` names this row.
     fn is_named(&self, patterns: &[String]) -> bool {
         let text = format!("{} {} PEs {}", self.label, self.pes, self.section).to_lowercase();
-        patterns.is_empty() || patterns.iter().any(|pattern| text.contains(&pattern.to_lowercase()))
+        patterns.is_empty() || patterns.iter().any(|pattern| has_word(&text, &pattern.to_lowercase()))
     }
 }
 
@@ -142,6 +142,12 @@ impl Job {
         };
         format!("{names}, {} PEs", self.pes)
     }
+}
+
+/// Whether `part` begins somewhere in `text` where no word or number goes on: `4 PEs` is not in `64 PEs`.
+fn has_word(text: &str, part: &str) -> bool {
+    let starts = text.match_indices(part).map(|(at, _)| &text[..at]);
+    starts.into_iter().any(|before| !before.ends_with(char::is_alphanumeric))
 }
 
 fn operation_of(name: &str, bytes: usize) -> String {
@@ -285,6 +291,8 @@ mod tests {
         let operations: Vec<&String> = few.iter().flat_map(|job| &job.operations).collect();
         assert_eq!(operations, ["fetch_add:8", "put_large:32768"]);
         assert_eq!(few[1].rows.len(), 2, "and beside memcpy");
+        let four = jobs(&Wanted { patterns: vec!["4 pes".into()], ..wanted() });
+        assert!(four.iter().all(|job| job.pes == 4) && !four.is_empty());
         assert!(jobs(&Wanted { patterns: vec!["no such row".into()], ..wanted() }).is_empty());
     }
 
