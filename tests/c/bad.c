@@ -108,6 +108,13 @@ int main(int argc, char **argv) {
 #if HAVE_CTX
     if (is("ctx_invalid")) FCT(long, p)(K(CTX_INVALID), heap, 1, next);
     if (is("ctx_default")) F(ctx_destroy)(K(CTX_DEFAULT));
+    if (is("ctx_stale")) {
+      F(ctx_t) ctx, another;
+      if (F(ctx_create)(0, &ctx) != 0) return 9;
+      F(ctx_destroy)(ctx);
+      if (F(ctx_create)(0, &another) != 0 || another == ctx) return 9;
+      F(ctx_quiet)(ctx);
+    }
     if (is("ctx_junk")) F(ctx_quiet)((F(ctx_t))(uintptr_t)0x1234560);
 #endif
   }

@@ -23,6 +23,11 @@ static void *ends_all(void *status) {
   return NULL;
 }
 
+static void *reads(void *nothing) {
+  getchar();
+  return nothing;
+}
+
 static void end(const char *how, const char *program, long *word) {
   pthread_t thread;
   if (!strcmp(how, "exit0")) exit(0);
@@ -50,6 +55,14 @@ static void end(const char *how, const char *program, long *word) {
       if (pthread_create(&thread, NULL, ends_all, (void *)7L)) abort();
     pause();
   }
+  /* A thread that waits for input holds the lock of the stream. */
+  if (!strncmp(how, "reads", 5)) {
+    if (pthread_create(&thread, NULL, reads, NULL)) abort();
+    usleep(100000);
+    fputs("half a line", stdout);
+    if (!strcmp(how, "reads_and_fails")) FT(long, p)((long *)8, 1, 0);
+    F(global_exit)(7);
+  }
   if (!strcmp(how, "handler_finalizes")) {
     atexit(F(finalize));
     F(global_exit)(7);
@@ -73,7 +86,7 @@ int main(int argc, char **argv) {
   (void)lock;
 #endif
   (void)provided;
-  int me = F(my_pe)(), n = F(n_pes)(), who = n > 1 ? 1 : 0;
+  int me = F(my_pe)(), n = F(n_pes)(), who = n > 1 && strncmp(how, "reads", 5) ? 1 : 0;
   long *word = (long *)F(calloc)(1, sizeof(long));
 #ifndef FAMILY_NVSHMEM
   /* The one that ends holds it. */

@@ -155,6 +155,39 @@ static void waits_on_stream(void) {
 }
 #endif
 
+#ifndef FAMILY_SHMEM
+/* Other names of init, which count as it does. */
+static void attributes(void) {
+  FX(init_attr_t) attr = KX(INIT_ATTR_INITIALIZER);
+  CHECK(sizeof attr == 144 && sizeof attr.args == 128 && attr.version == (2 << 16) + 144);
+  CHECK(FX(init_attr)(0, NULL) == 0);
+  CHECK(FX(init_attr)(KX(INIT_WITH_SHMEM), &attr) == 0);
+  CHECK(FX(hostlib_init_attr)(KX(INIT_WITH_SHMEM), NULL) == 0);
+  FX(hostlib_finalize)();
+  F(finalize)();
+  F(finalize)();
+  CHECK(FX(init_status)() == K(STATUS_IS_INITIALIZED));
+  CHECK(FX(init_attr)(KX(INIT_THREAD_PES), &attr) == KX(ERROR_NOT_SUPPORTED));
+  CHECK(FX(init_attr)(KX(INIT_WITH_SHMEM) | KX(INIT_WITH_UNIQUEID), &attr) == KX(ERROR_INVALID_VALUE));
+  CHECK(FX(init_attr)(KX(INIT_WITH_UNIQUEID), NULL) == KX(ERROR_INVALID_VALUE));
+  CHECK(FX(init_attr)(KX(INIT_WITH_UNIQUEID), &attr) != 0);
+  FX(uniqueid_t) id = KX(UNIQUEID_INITIALIZER);
+  CHECK(FX(set_attr_uniqueid_args)(me, n, &id, NULL) != 0 && FX(set_attr_uniqueid_args)(me, n, NULL, &attr) != 0);
+  CHECK(FX(set_attr_uniqueid_args)(me, n, &id, &attr) == 0 && attr.args.uid_args.nranks == n);
+  CHECK(FX(init_attr)(KX(INIT_WITH_UNIQUEID), &attr) != 0);
+  attr.version = 5;
+  CHECK(FX(init_attr)(KX(INIT_WITH_UNIQUEID), &attr) != 0);
+  CHECK(FX(get_uniqueid)(NULL) != 0 && FX(set_attr_mpi_comm_args)(NULL, NULL) != 0);
+#ifdef FAMILY_NVSHMEM
+  int provided = -1;
+  nvshmemi_version_t version = {3, 2, 0};
+  CHECK(nvshmemid_hostlib_init_attr(NVSHMEM_THREAD_MULTIPLE, &provided, 0, NULL, version, NULL) == 0);
+  CHECK(provided == NVSHMEM_THREAD_MULTIPLE && nvshmemid_init_status() == NVSHMEM_STATUS_IS_INITIALIZED);
+  nvshmemid_hostlib_finalize(NULL, NULL);
+#endif
+}
+#endif
+
 #ifdef FAMILY_DUSHMEM
 static void listed(void) {
   int *pes = (int *)malloc(n * sizeof(int)), count = 0;
@@ -222,6 +255,7 @@ int main(void) {
   configurations();
 #ifndef FAMILY_SHMEM
   met();
+  attributes();
   buffers();
   waits_on_stream();
 #endif

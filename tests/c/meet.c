@@ -86,7 +86,7 @@ int main(int argc, char **argv) {
   if (code) return code;
   if (strcmp(what, "killed") == 0 && rank == 1) nap(200), raise(SIGKILL);
   if (strcmp(what, "host") == 0 && rank == maker) nap(200), raise(SIGKILL);
-  if (strcmp(what, "leaves") == 0 && rank == 1) _exit(0);
+  if (strcmp(what, "leaves") == 0 && rank == 1) nap(200), _exit(0);
   if (strcmp(what, "abort") == 0 && rank == 1) F(global_exit)(7);
   if (strcmp(what, "wrong") == 0 && rank == 1) FT(int, p)((int *)&rank, 1, 0);
   /* A PE that has finalized may end, and leaves the others in peace. */

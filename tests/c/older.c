@@ -58,6 +58,7 @@ static double real;
     CHECK(shmem_##NAME##_cswap(word, (T)20, (T)21, right) == 20); \
     CHECK(shmem_##NAME##_cswap(word, (T)20, (T)22, right) == 21); \
     shmem_##NAME##_set(word, (T)7, right); \
+    shmem_quiet(); \
     CHECK(shmem_##NAME##_fetch(word, right) == 7); \
     shmem_barrier_all(); \
     OLD_GENERIC(T); \
@@ -72,6 +73,7 @@ static double real;
     CHECK(shmem_cswap(word, (T)1, (T)2, right) == 1); \
     shmem_inc(word, right); \
     shmem_add(word, (T)4, right); \
+    shmem_quiet(); \
     CHECK(shmem_fetch(word, right) == 7); \
     shmem_set(word, (T)0, right); \
     shmem_barrier_all(); \

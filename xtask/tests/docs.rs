@@ -5,7 +5,7 @@
 //!
 //! | block | what happens |
 //! |---|---|
-//! | `c file=NAME`, also `cpp`, `rust`, `toml`, `cmake` | the file is written into the page's folder |
+//! | `c file=NAME`, also `cpp`, `rust`, `toml`, `cmake`, `make` | the file is written into the page's folder |
 //! | `sh` | every line is run there by bash, and must succeed |
 //! | `sh exit=N` | the last line must end with this code |
 //! | `sh needs=PROGRAM` | left out where the program is not installed |
@@ -137,7 +137,7 @@ impl Page {
     fn block(&mut self, block: &Block) -> Result<(), String> {
         let words: Vec<&str> = block.words.iter().map(String::as_str).collect();
         match (&*block.kind, words.as_slice()) {
-            ("c" | "cpp" | "rust" | "toml" | "cmake", [_]) if block.value("file").is_some() => {
+            ("c" | "cpp" | "rust" | "toml" | "cmake" | "make", [_]) if block.value("file").is_some() => {
                 self.write(block.value("file").unwrap_or_default(), &block.text)
             }
             ("sh", words) if words.iter().all(|w| w.starts_with("exit=") || w.starts_with("needs=")) => {

@@ -12,6 +12,11 @@ fn nothing_is_missing_and_nothing_unexpected() {
     for (family, least) in [("dushmem", 2790), ("nvshmem-host", 1480), ("openshmem-1.6", 3576)] {
         let line = stdout.lines().find(|line| line.starts_with(family)).unwrap_or_default();
         let count: Option<usize> = line.split_whitespace().nth(1).and_then(|count| count.parse().ok());
-        assert!(count >= Some(least) && line.contains(": 0 missing"), "{family}: {stdout}");
+        assert!(
+            count >= Some(least)
+                && line.contains(": 0 missing, 0 still to come")
+                && line.ends_with(" 0 unexpected"),
+            "{family}: {stdout}"
+        );
     }
 }

@@ -32,14 +32,18 @@ fn abi(version: &str) -> Option<Abi> {
     }
 }
 
+type Initialized = unsafe extern "C" fn(*mut c_int) -> c_int;
+type Ask = unsafe extern "C" fn(Handle, *mut c_int) -> c_int;
+type Broadcast = unsafe extern "C" fn(*mut c_void, c_int, Handle, c_int, Handle) -> c_int;
+
 /// The functions of the process's MPI library.
 struct Mpi {
     abi: Abi,
     byte: Handle,
-    initialized: unsafe extern "C" fn(*mut c_int) -> c_int,
-    rank: unsafe extern "C" fn(Handle, *mut c_int) -> c_int,
-    size: unsafe extern "C" fn(Handle, *mut c_int) -> c_int,
-    broadcast: unsafe extern "C" fn(*mut c_void, c_int, Handle, c_int, Handle) -> c_int,
+    initialized: Initialized,
+    rank: Ask,
+    size: Ask,
+    broadcast: Broadcast,
 }
 
 fn refuse<T>(why: impl Into<String>) -> Result<T, BootError> {
@@ -73,10 +77,10 @@ impl Mpi {
             let mpi = Mpi {
                 abi: Abi::OpenMpi,
                 byte: std::ptr::null_mut(),
-                initialized: std::mem::transmute::<*mut c_void, _>(initialized?),
-                rank: std::mem::transmute::<*mut c_void, _>(rank?),
-                size: std::mem::transmute::<*mut c_void, _>(size?),
-                broadcast: std::mem::transmute::<*mut c_void, _>(broadcast?),
+                initialized: std::mem::transmute::<*mut c_void, Initialized>(initialized?),
+                rank: std::mem::transmute::<*mut c_void, Ask>(rank?),
+                size: std::mem::transmute::<*mut c_void, Ask>(size?),
+                broadcast: std::mem::transmute::<*mut c_void, Broadcast>(broadcast?),
             };
             text[text.len() - 1] = 0;
             (mpi, CStr::from_ptr(text.as_ptr()).to_string_lossy())

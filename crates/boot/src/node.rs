@@ -127,7 +127,6 @@ pub(crate) fn end_process(code: i32, message: &str) -> ! {
     if !message.is_empty() {
         eprintln!("{message}");
     }
-    let _ = std::io::Write::flush(&mut std::io::stdout());
     process::flush_stdio();
     process::exit_now(code)
 }

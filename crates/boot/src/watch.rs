@@ -7,9 +7,8 @@ use dushmem_core::job::PeState;
 use dushmem_os::socket::{self, PollFd, PollFlags};
 use dushmem_os::{image, process};
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
-use std::time::Duration;
 
 /// Exit code of the PEs that are left when one has ended.
 const LEFT_ALONE: i32 = 1;
@@ -152,16 +151,7 @@ impl Shared {
         if !told && !message.is_empty() {
             eprintln!("{message}");
         }
-        // What is buffered is written out; a thread that waits for input may keep that from ending.
-        let (done, wait) = mpsc::channel();
-        let flush = move || {
-            let _ = std::io::Write::flush(&mut std::io::stdout());
-            process::flush_stdio();
-            let _ = done.send(());
-        };
-        if std::thread::Builder::new().spawn(flush).is_ok() {
-            let _ = wait.recv_timeout(Duration::from_millis(500));
-        }
+        process::flush_stdio();
         process::exit_now(code)
     }
 

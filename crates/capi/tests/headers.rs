@@ -181,3 +181,40 @@ fn structures_have_their_sizes() {
     compiles_text("sizes", "gcc", "c11", &text);
     compiles_text("sizes", "g++", "c++11", &text);
 }
+
+/// Where CUDA's headers are in the path, the 16-bit floating-point numbers are theirs, whatever comes first.
+#[test]
+fn types_of_cuda_are_used_where_they_are() {
+    let folder = Folder::new("half");
+    for (header, mark, name) in [("cuda_fp16.h", "FP16", "__half"), ("cuda_bf16.h", "BF16", "__nv_bfloat16")]
+    {
+        // Classes that do more than structures, as CUDA's.
+        let text = format!(
+            "#ifndef __CUDA_{mark}_TYPES_EXIST__\n#define __CUDA_{mark}_TYPES_EXIST__\nstruct {name} {{\n\
+             unsigned short bits;\n{name}() = default;\nexplicit {name}(float value);\n\
+             operator float() const;\n}};\n#endif\n"
+        );
+        let text = if mark == "FP16" { text.replace("#endif", "typedef __half half;\n#endif") } else { text };
+        std::fs::write(folder.join(header), text).expect("writing a header");
+    }
+    let uses = "float f(half *p, __nv_bfloat16 *q) {\nnvshmem_half_p(p, half(1.5f), 0);\n\
+                const half h = nvshmem_half_g(p, 0);\nnvshmem_half_put(p, &h, 1, 0);\n\
+                nvshmem_half_sum_reduce(NVSHMEM_TEAM_WORLD, p, p, 1);\n\
+                dushmem_p(q, __nv_bfloat16(2.0f), 0);\nreturn float(h) + float(dushmem_g(q, 0));\n}\n";
+    for (name, order) in [
+        (
+            "before",
+            "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n#include <nvshmem.h>\n#include <dushmem.h>\n",
+        ),
+        (
+            "behind",
+            "#include <nvshmem.h>\n#include <dushmem.h>\n#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n",
+        ),
+    ] {
+        let file = folder.join(format!("{name}.cc"));
+        std::fs::write(&file, format!("{order}{uses}")).expect("writing a source file");
+        let mut command = Command::new("g++");
+        command.args(["-std=c++11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-I"]).arg(folder.path());
+        common::succeed(command.arg("-I").arg(common::include()).arg(&file));
+    }
+}

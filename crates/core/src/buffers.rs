@@ -20,7 +20,7 @@ impl World {
         self.check_alive()?;
         let bad = |why| Err(Error::BadAddress { arg: "addr", addr, why });
         if addr == 0 {
-            return Err(Error::Null { arg: "addr" });
+            return Err(Error::NoObject { arg: "addr" });
         }
         let Some(end) = addr.checked_add(len).filter(|_| len > 0) else {
             let why = "a buffer has at least one byte, and ends within the address space";
@@ -61,7 +61,7 @@ impl World {
     pub fn register_symmetric_buffer(&self, addr: *mut u8, len: usize) -> Result<*mut u8> {
         self.check_alive()?;
         if addr.is_null() {
-            return Err(Error::Null { arg: "buf_ptr" });
+            return Err(Error::NoObject { arg: "buf_ptr" });
         }
         if len > 0 && self.window().in_heap(addr as usize, len) {
             return Ok(addr);

@@ -93,6 +93,8 @@ pub enum Error {
     NotSymmetric { arg: &'static str, addr: usize, len: usize, statics: &'static str, hint: &'static str },
     #[error("{arg} is NULL; NULL is allowed for operations of length 0 only")]
     Null { arg: &'static str },
+    #[error("{arg} is NULL; this call needs the address of an object of the program")]
+    NoObject { arg: &'static str },
     #[error("{arg} = {value}: {why}")]
     BadValue { arg: &'static str, value: i64, why: &'static str },
     #[error("{arg} = {addr:#x}: not aligned to {align} bytes, which this operation needs")]

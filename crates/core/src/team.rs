@@ -4,7 +4,7 @@
 //! member finds everybody's slot by address arithmetic; the counted line of rank 0 is the one used.
 //! Teams are made by [`crate::split`], which is collective over a parent only, and by [`crate::meeting`], which
 //! needs no parent.
-use crate::coll::slot::{PAYLOAD, TeamSlot};
+use crate::coll::slot::TeamSlot;
 use crate::env::DebugLevel;
 use crate::error::{Call, Error, Result};
 use crate::sync::{SyncLine, tag};
@@ -62,6 +62,8 @@ pub struct Team {
     /// Synchronisations so far, as counted by rank 0's line.
     epoch: AtomicU32,
     meets: Meets,
+    /// Bytes up to which data travel in payload buffers: the same on all members.
+    small: usize,
     destroyed: AtomicBool,
     config: Mutex<TeamConfig>,
 }
@@ -87,7 +89,12 @@ impl Team {
         // SAFETY: the caller's line is mapped.
         let epoch = AtomicU32::new(unsafe { &*line }.released_epoch());
         let (destroyed, config) = (AtomicBool::new(false), Mutex::default());
-        Team { handle, slot, me, pes, epoch, meets: Meets::Slot(line), destroyed, config }
+        Team { handle, slot, me, pes, epoch, meets: Meets::Slot(line), small: 0, destroyed, config }
+    }
+
+    /// The same, with payload buffers for messages of up to `small` bytes.
+    pub(crate) fn carrying(self, small: usize) -> Team {
+        Team { small, ..self }
     }
 
     /// What the program asked of the team.
@@ -147,6 +154,7 @@ impl Team {
             pes,
             epoch: AtomicU32::new(0),
             meets: Meets::Array(psync),
+            small: 0,
             destroyed: AtomicBool::new(false),
             config: Mutex::default(),
         }
@@ -157,10 +165,10 @@ impl Team {
         self.meets
     }
 
-    /// True where members have payload buffers for that many bytes.
+    /// True where that many bytes travel in the members' payload buffers.
     #[inline]
     pub(crate) fn carries(&self, bytes: usize) -> bool {
-        bytes <= PAYLOAD && matches!(self.meets, Meets::Slot(_))
+        bytes <= self.small && matches!(self.meets, Meets::Slot(_))
     }
 
     /// Number of the next synchronisation.
@@ -176,6 +184,8 @@ impl Team {
 #[derive(Debug)]
 pub(crate) struct Teams {
     slots: RwLock<Vec<Entry>>,
+    /// What [`Team::carries`] goes by.
+    small: usize,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -187,8 +197,8 @@ struct Entry {
 }
 
 impl Teams {
-    pub(crate) fn new(slots: usize) -> Teams {
-        Teams { slots: RwLock::new(vec![Entry::default(); slots]) }
+    pub(crate) fn new(slots: usize, small: usize) -> Teams {
+        Teams { slots: RwLock::new(vec![Entry::default(); slots]), small }
     }
 
     fn get(&self, handle: i32) -> Result<Arc<Team>> {
@@ -238,7 +248,7 @@ impl Teams {
             entry.generation = (entry.generation + 1) & 0x3ffff;
         }
         let handle = (slot as u32 | entry.generation << SLOT_BITS) as i32;
-        let team = Arc::new(Team::new(handle, slot, pes, me, line));
+        let team = Arc::new(Team::new(handle, slot, pes, me, line).carrying(self.small));
         entry.team = Some(Arc::clone(&team));
         entry.reserved = false;
         team

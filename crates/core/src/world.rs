@@ -1,7 +1,7 @@
 //! One PE's view of its job.
 use crate::bootstrap::Bootstrap;
 use crate::buffers::Buffers;
-use crate::coll::slot::TeamSlot;
+use crate::coll::slot::{TeamSlot, small_limit};
 use crate::context::Context;
 use crate::diary::Diary;
 use crate::env::{DebugLevel, Settings, TransportKind};
@@ -44,6 +44,8 @@ struct Card {
     moved: u64,
     /// Whether peers are mapped: [`TransportKind`].
     transport: u64,
+    /// CPUs that this PE counts with.
+    cpus: u64,
 }
 
 /// Own addresses of the internals.
@@ -132,8 +134,8 @@ impl World {
         let window = Arc::new(window);
         let slice = window.slice() as usize;
         let internals = Internals { doorbell: slice, slots: slice + memory::page() };
-        let cpus = if settings.cpus > 0 { settings.cpus } else { dushmem_os::cpu::usable_cpus() };
-        let policy = SpinPolicy::new(n, cpus);
+        let policy = SpinPolicy::new(n, cpus(settings));
+        let fewest = cards.iter().map(|card| card.cpus as usize).min().unwrap_or(1);
         crate::placement::spread(&policy, Arc::clone(&boot), me);
         let transport: Box<dyn Transport> = match settings.transport {
             TransportKind::Shm => Box::new(Shm::new(Arc::clone(&window))),
@@ -156,7 +158,7 @@ impl World {
             policy,
             transport,
             world_team: OnceLock::new(),
-            teams: Teams::new(settings.team_slots),
+            teams: Teams::new(settings.team_slots, small_limit(n, fewest)),
             heap: Mutex::new(Allocator::new(layout.heap, layout.heap_at())),
             empty_calls: AtomicU64::new(0),
             contexts: AtomicU32::new(1),
@@ -512,6 +514,10 @@ impl World {
 }
 
 /// Exchanges the cards and checks that the PEs can live together.
+fn cpus(settings: &Settings) -> usize {
+    if settings.cpus > 0 { settings.cpus } else { dushmem_os::cpu::usable_cpus() }
+}
+
 fn exchange_cards(
     boot: &dyn Bootstrap,
     settings: &Settings,
@@ -527,6 +533,7 @@ fn exchange_cards(
         static_identity: offer.identity,
         moved: statics::moved() as u64,
         transport: settings.transport as u64,
+        cpus: cpus(settings) as u64,
     };
     let cards: Vec<Card> = boot
         .allgather(bytemuck::bytes_of(&mine))

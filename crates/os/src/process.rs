@@ -289,10 +289,19 @@ pub fn wait_for_exit() -> ! {
     }
 }
 
-/// Writes out what the C library still buffers for any stream.
+/// Writes out what Rust and the C library still buffer for any stream, for half a second at most: a thread
+/// that waits for input holds the lock of its stream, for which flushing all of them would wait.
 pub fn flush_stdio() {
-    // SAFETY: a null stream means all of them.
-    unsafe { libc::fflush(ptr::null_mut()) };
+    let (done, wait) = std::sync::mpsc::channel();
+    let flush = move || {
+        let _ = io::Write::flush(&mut io::stdout());
+        // SAFETY: a null stream means all of them.
+        unsafe { libc::fflush(ptr::null_mut()) };
+        let _ = done.send(());
+    };
+    if std::thread::Builder::new().spawn(flush).is_ok() {
+        let _ = wait.recv_timeout(std::time::Duration::from_millis(500));
+    }
 }
 
 /// Makes the C library's standard output hand over each line when it is complete, as on a terminal:

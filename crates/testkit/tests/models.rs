@@ -34,4 +34,9 @@ fn strided() {
 #[test]
 fn teams() {
     play("teams", teams::run);
+    // As the fuzz target does it.
+    for (name, input) in corpus::inputs("teams") {
+        println!("{name}");
+        teams::run_job(&input);
+    }
 }

@@ -5,13 +5,10 @@
 
 #include <stdint.h>
 
-#if defined(__CUDACC__)
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-#elif defined(__HIPCC__)
+#if defined(__HIPCC__)
 #include <hip/hip_fp16.h>
 #elif defined(__cplusplus) && defined(__has_include)
-/* A file of a CUDA program for the host compiler, which may include them later. */
+/* nvcc, or a file of a CUDA program for the host compiler, which may include them later. */
 #if __has_include(<cuda_fp16.h>) && __has_include(<cuda_bf16.h>)
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>

@@ -123,7 +123,7 @@ static void trap_68_collects(void) {
         if (round == 2) mine = rank == 0 ? 0 : 2;
         for (size_t i = 0; i < LEN; i++) in[i] = (uint32_t)(rank * 1000 + (int)i), wide[i] = in[i] + (1ull << 40);
         shmem_sync(SET, barrier_sync);
-        shmem_collect32(out, in, mine, SET, collect_sync[0]);
+        shmem_collect32(out, mine ? in : NULL, mine, SET, collect_sync[0]);
         shmem_fcollect64(result, wide, most, SET, collect_sync[1]);
         for (int r = 0; r < set.size; r++) {
           size_t theirs = round == 2 ? (r == 0 ? 0 : 2) : (most + (size_t)r * 2) % (most + 1);
@@ -134,7 +134,7 @@ static void trap_68_collects(void) {
         }
         shmem_sync(SET, barrier_sync);
         shmem_fcollect32(out, in, most, SET, collect_sync[0]);
-        shmem_collect64(result, wide, mine, SET, collect_sync[1]);
+        shmem_collect64(result, mine ? wide : NULL, mine, SET, collect_sync[1]);
         CHECK(out[(size_t)(set.size - 1) * most] == (uint32_t)((set.size - 1) * 1000));
         shmem_sync(SET, barrier_sync);
       }

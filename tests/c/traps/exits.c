@@ -8,6 +8,9 @@ static void *exit_from_thread(void *argument) {
   return argument; /* not reached */
 }
 
+/* As after a return from main, what was registered runs. */
+static void at_exit(void) { printf(", and those of a handler"); }
+
 int main(int argc, char **argv) {
   const char *from = argc > 1 ? argv[1] : "";
   int provided;
@@ -17,6 +20,7 @@ int main(int argc, char **argv) {
   if (me == n - 1) {
     shmem_set_lock(&lock);
     shmem_barrier_all();
+    atexit(at_exit);
     nap(5000);
     printf("the last words"); /* without the end of a line: they wait in a buffer */
     if (!strcmp(from, "all")) shmem_global_exit(40 + me);

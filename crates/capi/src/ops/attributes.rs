@@ -85,7 +85,7 @@ unsafe fn enter(name: Name, requested: i32, flags: u32, attr: *const u8) -> Resu
     match ways {
         // With OpenSHMEM: the library is one and the same, so its job is this one.
         0 | flags::SHMEM => return job::enter(name, requested, By::Start),
-        _ if attr.is_null() => return Err(Error::Null { arg: "attr" }),
+        _ if attr.is_null() => return Err(Error::NoObject { arg: "attr" }),
         _ => {}
     }
     // SAFETY: the caller's structure.
@@ -152,7 +152,7 @@ pub unsafe fn id_finalize(_device: *mut u8, _transport: *mut u8, name: Name) {
 pub unsafe fn get_uniqueid(uniqueid: *mut u8, name: Name) -> i32 {
     let make = || {
         if uniqueid.is_null() {
-            return Err(Error::Null { arg: "uniqueid" });
+            return Err(Error::NoObject { arg: "uniqueid" });
         }
         let id = dushmem_backends::make_unique_id().map_err(Error::from)?;
         // SAFETY: the caller's structure.
@@ -171,8 +171,8 @@ pub unsafe fn set_uniqueid_args(
 ) -> i32 {
     let attr = attr.cast::<InitAttr>();
     let wrong = match () {
-        _ if attr.is_null() => Some(Error::Null { arg: "attr" }),
-        _ if uniqueid.is_null() => Some(Error::Null { arg: "uniqueid" }),
+        _ if attr.is_null() => Some(Error::NoObject { arg: "attr" }),
+        _ if uniqueid.is_null() => Some(Error::NoObject { arg: "uniqueid" }),
         _ => None,
     };
     if let Some(error) = wrong {
@@ -194,7 +194,7 @@ pub unsafe fn set_uniqueid_args(
 pub unsafe fn set_mpi_comm_args(mpi_comm: *mut u8, attr: *mut u8, name: Name) -> i32 {
     let attr = attr.cast::<InitAttr>();
     if attr.is_null() {
-        return finish(name, Err(Error::Null { arg: "attr" }));
+        return finish(name, Err(Error::NoObject { arg: "attr" }));
     }
     // SAFETY: the caller's structure.
     unsafe {

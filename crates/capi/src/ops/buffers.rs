@@ -40,7 +40,7 @@ pub unsafe fn create_qps(num_qps: i32, out_qp_array: *mut *mut i32, name: Name) 
     const FIRST: i32 = 2;
     status(name, |_| {
         if out_qp_array.is_null() {
-            return Err(Error::Null { arg: "out_qp_array" });
+            return Err(Error::NoObject { arg: "out_qp_array" });
         }
         if !(1..=1 << 16).contains(&num_qps) {
             let why = "a number from 1 to 65536 is wanted";

@@ -8,7 +8,7 @@ use dushmem_core::team::handles;
 /// Makes a context on a team. Its handle is invalid on failure, which leaves the library as it was.
 unsafe fn make(team: Option<i32>, options: c_long, ctx: *mut Ctx, name: Name) -> i32 {
     if ctx.is_null() {
-        return status(name, |_| Err(Error::Null { arg: "ctx" }));
+        return status(name, |_| Err(Error::NoObject { arg: "ctx" }));
     }
     // SAFETY: the caller's variable.
     unsafe { ctx.write(Ctx::INVALID) };
@@ -47,7 +47,7 @@ pub unsafe fn destroy(ctx: Ctx, name: Name) {
 
 pub unsafe fn get_team(ctx: Ctx, team: *mut i32, name: Name) -> i32 {
     if team.is_null() {
-        return status(name, |_| Err(Error::Null { arg: "team" }));
+        return status(name, |_| Err(Error::NoObject { arg: "team" }));
     }
     // SAFETY: the caller's variable.
     unsafe { team.write(handles::INVALID) };
@@ -72,7 +72,7 @@ pub unsafe fn session_start(ctx: Ctx, options: c_long, config: *const u8, config
     must(name, |w| {
         let total = match config_mask & TOTAL_OPS {
             0 => None,
-            _ if config.is_null() => return Err(Error::Null { arg: "config" }),
+            _ if config.is_null() => return Err(Error::NoObject { arg: "config" }),
             // SAFETY: the caller's configuration, which the mask says is filled in.
             _ => Some(unsafe { config.cast::<usize>().read_unaligned() }),
         };

@@ -25,7 +25,7 @@ pub unsafe fn init(name: Name) {
 /// `place` is null or writable.
 unsafe fn store(name: Name, arg: &'static str, place: *mut i32, value: i32) {
     if place.is_null() {
-        fail(name, &Error::Null { arg });
+        fail(name, &Error::NoObject { arg });
     }
     // SAFETY: the caller's variable.
     unsafe { place.write(value) };
@@ -131,7 +131,7 @@ pub unsafe fn info_get_version(major: *mut i32, minor: *mut i32, name: Name) {
 
 pub unsafe fn info_get_name(text: *mut c_char, name: Name) {
     if text.is_null() {
-        fail(name, &Error::Null { arg: "name" });
+        fail(name, &Error::NoObject { arg: "name" });
     }
     let vendor = concat!("dushmem v", env!("CARGO_PKG_VERSION"), "\0");
     // SAFETY: the caller's array of at least 256 characters.

@@ -53,7 +53,7 @@ unsafe fn none_of_invalid(parent: i32, new: &[*mut i32]) -> Option<i32> {
 /// for it in vain, so it is found after the team was made.
 unsafe fn deliver(w: &World, made: i32, config: TeamConfig, arg: &'static str, team: *mut i32) -> Result<()> {
     if team.is_null() {
-        return Err(Error::Null { arg });
+        return Err(Error::NoObject { arg });
     }
     w.team(made)?.set_config(config);
     // SAFETY: the caller's variable.
@@ -84,7 +84,7 @@ unsafe fn split(
         match make(w, &parent)? {
             // SAFETY: the caller's.
             Some(made) => unsafe { deliver(w, made, config, "new_team", new_team) },
-            None if new_team.is_null() => Err(Error::Null { arg: "new_team" }),
+            None if new_team.is_null() => Err(Error::NoObject { arg: "new_team" }),
             None => Ok(()),
         }
     })
@@ -122,7 +122,7 @@ pub unsafe fn split_list(
                 let why = "a team has at least one PE and at most those of its parent";
                 Error::BadValue { arg: "npes", value: npes.into(), why }
             }
-            _ if pes.is_null() => Error::Null { arg: "pes" },
+            _ if pes.is_null() => Error::NoObject { arg: "pes" },
             // SAFETY: the caller's array.
             _ => return w.split_listed(parent, unsafe { core::slice::from_raw_parts(pes, npes as usize) }),
         };
@@ -171,7 +171,7 @@ pub unsafe fn split_2d(
 pub unsafe fn get_uniqueid(uniqueid: *mut u64, name: Name) -> i32 {
     status(name, |w| {
         if uniqueid.is_null() {
-            return Err(Error::Null { arg: "uniqueid" });
+            return Err(Error::NoObject { arg: "uniqueid" });
         }
         // SAFETY: the caller's variable.
         unsafe { uniqueid.write(w.team_unique_id()?) };
@@ -220,7 +220,7 @@ pub unsafe fn destroy(team: i32, name: Name) {
 unsafe fn store_config(name: Name, w: &World, team: i32, config: *mut u8) -> Result<()> {
     let team = w.team(team)?;
     if config.is_null() {
-        return Err(Error::Null { arg: "config" });
+        return Err(Error::NoObject { arg: "config" });
     }
     // SAFETY: the caller's structure.
     unsafe { team_config::write(name, config, team.config()) };

@@ -22,6 +22,54 @@ typedef double _Complex complexd;
         } \
     } while (0)
 
+/* The waits and tests for sets. */
+#define WAITS(T) \
+    do { \
+        size_t found[1]; \
+        T values[1]; \
+        values[0] = (T)11; \
+        shmem_wait_until_all(word, 1, (const int *)0, SHMEM_CMP_EQ, (T)11); \
+        CHECK(shmem_wait_until_some(word, 1, found, (const int *)0, SHMEM_CMP_EQ, (T)11) == 1 && found[0] == 0); \
+        shmem_wait_until_all_vector(word, 1, (const int *)0, SHMEM_CMP_EQ, values); \
+        CHECK(shmem_wait_until_any_vector(word, 1, (const int *)0, SHMEM_CMP_EQ, values) == 0); \
+        CHECK(shmem_wait_until_some_vector(word, 1, found, (const int *)0, SHMEM_CMP_EQ, values) == 1); \
+        CHECK(shmem_test_all(word, 1, (const int *)0, SHMEM_CMP_EQ, (T)11) == 1); \
+        CHECK(shmem_test_any(word, 1, (const int *)0, SHMEM_CMP_NE, (T)11) == SIZE_MAX); \
+        CHECK(shmem_test_some(word, 1, found, (const int *)0, SHMEM_CMP_EQ, (T)11) == 1); \
+        CHECK(shmem_test_all_vector(word, 1, (const int *)0, SHMEM_CMP_NE, values) == 0); \
+        CHECK(shmem_test_any_vector(word, 1, (const int *)0, SHMEM_CMP_EQ, values) == 0); \
+        CHECK(shmem_test_some_vector(word, 1, found, (const int *)0, SHMEM_CMP_NE, values) == 0); \
+    } while (0)
+
+/* The other nonblocking atomics: each shows what was there. */
+#define MORE_ATOMICS(T) \
+    do { \
+        T seen[12]; \
+        shmem_atomic_set(ctx, word, (T)4, 0); \
+        shmem_atomic_fetch_nbi(&seen[0], word, 0); \
+        shmem_atomic_fetch_nbi(ctx, &seen[1], (const T *)word, 0); \
+        shmem_quiet(); \
+        shmem_ctx_quiet(ctx); \
+        CHECK(seen[0] == 4 && seen[1] == 4); \
+        shmem_atomic_swap_nbi(&seen[2], word, (T)5, 0); \
+        shmem_quiet(); \
+        shmem_atomic_fetch_inc_nbi(ctx, &seen[3], word, 0); \
+        shmem_ctx_quiet(ctx); \
+        shmem_atomic_fetch_and_nbi(&seen[4], word, (T)3, 0); \
+        shmem_quiet(); \
+        shmem_atomic_fetch_or_nbi(ctx, &seen[5], word, (T)8, 0); \
+        shmem_ctx_quiet(ctx); \
+        shmem_atomic_fetch_xor_nbi(&seen[6], word, (T)1, 0); \
+        shmem_quiet(); \
+        CHECK(seen[2] == 4 && seen[3] == 5 && seen[4] == 6 && seen[5] == 2 && seen[6] == 10 && *word == 11); \
+        /* the names before 1.4 */ \
+        shmem_set(word, (T)1, 0); \
+        shmem_inc(word, 0); \
+        shmem_add(word, (T)2, 0); \
+        CHECK(shmem_fetch((const T *)word, 0) == 4 && shmem_finc(word, 0) == 4 && shmem_fadd(word, (T)2, 0) == 5); \
+        CHECK(shmem_swap(word, (T)8, 0) == 7 && shmem_cswap(word, (T)8, (T)9, 0) == 8 && *word == 9); \
+    } while (0)
+
 /* All operations of a type of atomics. */
 #define ATOMICS(T) \
     do { \
@@ -54,6 +102,8 @@ typedef double _Complex complexd;
         CHECK(shmem_test(word, SHMEM_CMP_GT, (T)10) && !shmem_test(word, SHMEM_CMP_LT, (T)11)); \
         CHECK(shmem_test(word, SHMEM_CMP_LE, (T)11) && shmem_test(word, SHMEM_CMP_GE, (T)11)); \
         CHECK(shmem_wait_until_any(word, 1, (const int *)0, SHMEM_CMP_NE, (T)0) == 0); \
+        WAITS(T); \
+        MORE_ATOMICS(T); \
         shmem_free(word); \
     } while (0)
 
@@ -93,6 +143,37 @@ typedef double _Complex complexd;
         CHECK(shmem_alltoall(SHMEM_TEAM_WORLD, dest + 50, dest, 2) == 0 && dest[51] == (T)2); \
         CHECK(shmem_sum_reduce(SHMEM_TEAM_WORLD, dest + 56, dest, 2) == 0 && dest[57] == (T)2); \
         CHECK(shmem_max_reduce(SHMEM_TEAM_WORLD, dest + 58, dest, 1) == 0 && dest[58] == (T)1); \
+        CHECK(shmem_min_reduce(SHMEM_TEAM_WORLD, dest + 58, dest, 1) == 0 && dest[58] == (T)1); \
+        CHECK(shmem_prod_reduce(SHMEM_TEAM_WORLD, dest + 58, dest + 1, 1) == 0 && dest[58] == (T)2); \
+        CHECK(shmem_collect(SHMEM_TEAM_WORLD, dest + 42, dest, 2) == 0 && dest[43] == (T)2); \
+        CHECK(shmem_alltoalls(SHMEM_TEAM_WORLD, dest + 44, dest, 2, 1, 2) == 0 && dest[46] == (T)2); \
+        CHECK(shmem_sum_inscan(SHMEM_TEAM_WORLD, dest + 48, dest, 2) == 0 && dest[49] == (T)2); \
+        CHECK(shmem_sum_exscan(SHMEM_TEAM_WORLD, dest + 48, dest, 2) == 0 && dest[49] == (T)0); \
+        shmem_ibput(dest + 8, source, 4, 2, 2, 3, 0); \
+        CHECK(dest[12] == (T)3 && dest[13] == (T)4 && dest[16] == (T)5); \
+        shmem_ibput(ctx, dest + 9, source, 4, 2, 2, 3, 0); \
+        CHECK(dest[13] == (T)3); \
+        back[1] = back[5] = 0; \
+        shmem_ibget(back, dest + 9, 2, 4, 2, 3, 0); \
+        shmem_ibget(ctx, back, dest + 9, 2, 4, 2, 3, 0); \
+        CHECK(back[1] == (T)2 && back[5] == (T)6); \
+        shmem_iget(back, dest + 9, 2, 4, 3, 0); \
+        shmem_iget(ctx, back + 1, dest + 10, 2, 4, 3, 0); \
+        shmem_iput(ctx, dest + 20, back, 1, 1, 6, 0); \
+        CHECK(dest[22] == (T)3 && dest[23] == (T)4 && dest[25] == (T)6); \
+        shmem_get_nbi(back, dest + 20, 6, 0); \
+        shmem_get_nbi(ctx, back + 6, dest + 20, 6, 0); \
+        shmem_quiet(); \
+        shmem_ctx_quiet(ctx); \
+        CHECK(back[5] == (T)6 && back[11] == (T)6); \
+        shmem_put_signal_nbi(dest, source, 2, signal_word, 2, SHMEM_SIGNAL_SET, 0); \
+        shmem_put_signal_nbi(ctx, dest, source, 2, signal_word, 2, SHMEM_SIGNAL_SET, 0); \
+        shmem_signal_add(signal_word, 3, 0); \
+        shmem_signal_add(ctx, signal_word, 3, 0); \
+        shmem_quiet(); \
+        shmem_ctx_quiet(ctx); \
+        (void)shmem_signal_wait_until(signal_word, SHMEM_CMP_NE, 0); \
+        shmem_signal_set(signal_word, 0, 0); \
         /* the article's shapes */ \
         CHECK(dushmem_broadcast(dest + 34, dest, 2, 0) == 0 && dest[35] == (T)2); \
         CHECK(dushmem_broadcast(DUSHMEM_TEAM_WORLD, dest + 36, dest, 2, 0) == 0 && dest[37] == (T)2); \
@@ -120,12 +201,18 @@ int main(void) {
     dushmem_ctx_t dctx;
     uint64_t *signal_word;
     int *counter;
+    long *sync;
+    unsigned *bits;
     shmem_init();
     CHECK(shmem_n_pes() == 1 && nvshmem_my_pe() == 0);
     CHECK(shmem_ctx_create(SHMEM_CTX_SERIALIZED, &ctx) == 0 && ctx != SHMEM_CTX_INVALID);
     CHECK(dushmem_ctx_create(0, &dctx) == 0);
     signal_word = (uint64_t *)shmem_calloc(1, sizeof *signal_word);
     CHECK(shmem_sync(SHMEM_TEAM_WORLD) == 0);
+    /* The same name with an active set. */
+    sync = (long *)shmem_calloc(SHMEM_SYNC_SIZE, sizeof *sync);
+    shmem_sync(0, 0, 1, sync);
+    shmem_barrier(0, 0, 1, sync);
     CHECK(dushmem_sync() == 0 && dushmem_sync(DUSHMEM_TEAM_WORLD) == 0 && dushmem_barrier(DUSHMEM_TEAM_WORLD) == 0);
     CHECK(nvshmem_sync(NVSHMEMX_TEAM_NODE) == 0);
     ATOMICS(int);
@@ -158,6 +245,11 @@ int main(void) {
     CHECK(dushmem_int_atomic_fetch_or(counter, 6, 0) == 0);
     CHECK(dushmem_int_atomic_fetch_and(counter, 3, 0) == 6);
     CHECK(dushmem_int_atomic_fetch_xor(counter, 1, 0) == 2 && *counter == 3);
+    bits = (unsigned *)shmem_calloc(2, sizeof *bits);
+    bits[0] = 6;
+    CHECK(shmem_and_reduce(SHMEM_TEAM_WORLD, bits + 1, bits, 1) == 0 && bits[1] == 6);
+    CHECK(shmem_or_reduce(SHMEM_TEAM_WORLD, bits + 1, bits, 1) == 0 && bits[1] == 6);
+    CHECK(shmem_xor_reduce(SHMEM_TEAM_WORLD, bits + 1, bits, 1) == 0 && bits[1] == 6);
     shmem_ctx_destroy(ctx);
     shmem_finalize();
     puts("as it should be");

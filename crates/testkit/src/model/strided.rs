@@ -113,7 +113,7 @@ pub fn run<A: Api>(api: &A, input: &[u8]) {
                 }
             }
             if input.one_in(4) {
-                mine = local(&bytes(step + 2 << 20, SIZE));
+                mine = local(&bytes((step + 2) << 20, SIZE));
             }
         }
         api.quiet();

@@ -2,6 +2,9 @@
 use super::api::{Api, Buffers, Strides, TeamHandle};
 use super::input::Input;
 use crate::suites::pe::bytes;
+use crate::suites::{Pe, loopback, shm};
+use crate::threads;
+use dushmem_core::env::Settings;
 
 /// Teams of a PE that a program's job is set up with, predefined ones included.
 pub const TEAM_SLOTS: usize = 16;
@@ -48,6 +51,20 @@ pub fn run<A: Api>(api: &A, input: &[u8]) {
         api.free(source);
         api.free(dest);
     }
+}
+
+/// Runs the program with as many PEs, which are threads, and over the transport that the first byte says.
+///
+/// # Panics
+/// As [`run`].
+pub fn run_job(input: &[u8]) {
+    let Some((&first, rest)) = input.split_first() else { return };
+    let pes = 1 + usize::from(first % 8);
+    let backend = if first & 8 == 0 { shm(pes) } else { loopback(pes, first.into()) };
+    let heap_size = super::alloc::HEAP as u64;
+    let settings = Settings { heap_size, team_slots: TEAM_SLOTS, ..backend.settings };
+    let rest = rest.to_vec();
+    threads::run(pes, &settings, move |world| run(&Pe::new(world), &rest));
 }
 
 impl<A: Api> Program<'_, A> {

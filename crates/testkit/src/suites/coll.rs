@@ -1,13 +1,14 @@
 //! Barrier, sync, broadcast, fcollect, alltoall (OpenSHMEM section 9.10).
 use super::pe::{Pe, Random, bytes};
 use dushmem_core::coll::reduce::{ReduceNum, ReduceOp};
-use dushmem_core::coll::slot::PAYLOAD;
+use dushmem_core::coll::slot::{PAYLOAD, SMALL};
 use dushmem_core::error::{Error, Result};
 use dushmem_core::team::{Team, handles};
 use std::sync::Arc;
 
 /// Sizes on both sides of what fits into a payload buffer.
-const SIZES: [usize; 9] = [0, 1, 8, 300, PAYLOAD - 1, PAYLOAD, PAYLOAD + 1, 2 * PAYLOAD, 20_000];
+const SIZES: [usize; 12] =
+    [0, 1, 8, 300, SMALL - 1, SMALL, SMALL + 1, PAYLOAD - 1, PAYLOAD, PAYLOAD + 1, 2 * PAYLOAD, 20_000];
 
 /// The world, everybody backwards, and every second PE: the teams that this PE is in.
 fn teams(pe: &Pe) -> Vec<Arc<Team>> {

@@ -2,7 +2,7 @@
 use super::pe::{Pe, Random, Sym};
 use bytemuck::Pod;
 use dushmem_core::coll::reduce::{Complex, ReduceNum, ReduceOp, Reducer};
-use dushmem_core::coll::slot::PAYLOAD;
+use dushmem_core::coll::slot::{PAYLOAD, SMALL};
 use dushmem_core::error::Error;
 use dushmem_core::team::{Team, handles};
 use std::sync::Arc;
@@ -201,14 +201,14 @@ pub fn sizes(pe: &Pe) {
     let own = [backwards, half].into_iter().flatten().map(|handle| pe.team(handle).unwrap());
     let teams: Vec<Arc<Team>> = own.collect();
     let sum = u64::reducer(ReduceOp::Sum).unwrap();
-    let limit = PAYLOAD / 8;
+    let (limit, low) = (PAYLOAD / 8, SMALL / 8);
     for team in std::iter::once(&world).chain(&teams) {
-        for n in [0, limit - 1, limit, limit + 1, 16 * pe.n + 1, 5000] {
+        for n in [0, low - 1, low, low + 1, limit - 1, limit, limit + 1, 16 * pe.n + 1, 5000] {
             compare::<u64>(pe, team, room, &|rank| operands(3, rank, n), &sum, &|a, b| a.wrapping_add(b));
         }
     }
     let bytes = u8::reducer(ReduceOp::Max).unwrap();
-    for n in [PAYLOAD - 1, PAYLOAD, PAYLOAD + 1, 3001] {
+    for n in [SMALL, SMALL + 1, PAYLOAD - 1, PAYLOAD, PAYLOAD + 1, 3001] {
         compare::<u8>(pe, &world, room, &|rank| operands(4, rank, n), &bytes, &|a, b| a.max(b));
     }
     compare::<u64>(pe, &world, room, &|rank| operands(5, rank, LARGE), &sum, &|a, b| a.wrapping_add(b));
@@ -219,11 +219,11 @@ pub fn sizes(pe: &Pe) {
 /// Elements at addresses that are not aligned for their type are combined as well: the bytes count.
 pub fn unaligned(pe: &Pe) {
     let world = pe.team(handles::WORLD).unwrap();
-    let (dest, source) = room(pe, 9000);
+    let (dest, source) = room(pe, 17_000);
     let sum = u32::reducer(ReduceOp::Sum).unwrap();
-    for n in [5, 1000] {
+    for n in [5, 1000, 3000] {
         let inputs = |rank| operands::<u32>(6, rank, n);
-        let (dest, source) = (dest.slice(1, 8000), source.slice(3, 8000));
+        let (dest, source) = (dest.slice(1, 16_000), source.slice(3, 16_000));
         compare::<u32>(pe, &world, (dest, source), &inputs, &sum, &|a, b| a.wrapping_add(b));
     }
     release(pe, (dest, source));

@@ -4,12 +4,12 @@ use super::uneven::{destroy, teams};
 use bytemuck::Pod;
 use dushmem_core::coll::reduce::{Complex, ReduceNum, ReduceOp, Reducer};
 use dushmem_core::coll::scan::Scan;
-use dushmem_core::coll::slot::PAYLOAD;
+use dushmem_core::coll::slot::{PAYLOAD, SMALL};
 use dushmem_core::error::Error;
 use dushmem_core::team::{Team, handles};
 
 /// Sizes in elements of 8 bytes on both sides of what fits into a payload buffer, and of what is divided.
-const SIZES: [usize; 7] = [0, 1, 5, PAYLOAD / 8, PAYLOAD / 8 + 1, 1000, 4099];
+const SIZES: [usize; 8] = [0, 1, 5, SMALL / 8, SMALL / 8 + 1, PAYLOAD / 8, PAYLOAD / 8 + 1, 4099];
 const ROOM: usize = 4099 * 16 + 16;
 
 fn operands<T: Pod>(seed: u64, rank: usize, n: usize) -> Vec<T> {
@@ -98,12 +98,12 @@ pub fn in_place(pe: &Pe) {
 
 /// Each member gets its block of the reduction.
 pub fn reduce_scatter(pe: &Pe) {
-    let room = 900 * 8 * pe.n + 16;
+    let room = (PAYLOAD + 800) * pe.n + 16;
     let (dest, source) = (pe.alloc::<u8>(room), pe.alloc::<u8>(room));
     let teams = teams(pe);
     for team in &teams {
         let (n, me) = (team.n_pes() as usize, team.my_pe() as usize);
-        for size in [0, 1, 30, PAYLOAD / 8 / n, PAYLOAD / 8 / n + 1, 900] {
+        for size in [0, 1, 30, PAYLOAD / 8 / n, PAYLOAD / 8 / n + 1, SMALL / 8 / n + 1, 900] {
             for (op, fold) in [
                 (ReduceOp::Sum, i64::wrapping_add as fn(i64, i64) -> i64),
                 (ReduceOp::Max, |a, b| a.max(b)),

@@ -410,8 +410,7 @@ pub fn met(pe: &Pe) {
     pe.meet();
     let numbers = ids.to_vec();
     // Backwards, and in two halves, one of which is at it several times.
-    let half: Vec<usize> =
-        if pe.me % 2 == 0 { (0..n).step_by(2).collect() } else { (1..n).step_by(2).collect() };
+    let half: Vec<usize> = (pe.me % 2..n).step_by(2).collect();
     let all: Vec<usize> = (0..n).rev().collect();
     let mut teams = Vec::new();
     for (number, list, times) in

@@ -1,6 +1,6 @@
 //! Collect and alltoalls (OpenSHMEM sections 9.10.6 and 9.10.8).
 use super::pe::{Pe, Random, bytes};
-use dushmem_core::coll::slot::PAYLOAD;
+use dushmem_core::coll::slot::{PAYLOAD, SMALL};
 use dushmem_core::error::Error;
 use dushmem_core::team::{Team, handles};
 use std::sync::Arc;
@@ -32,8 +32,8 @@ pub fn collects(pe: &Pe) {
             let count = |rank: u64| match round % 6 {
                 0 => 0,
                 1 => Random(round << 8 | rank).below(20),
-                2 => PAYLOAD - 8,
-                3 => PAYLOAD - 8 + (rank as usize + round as usize) % 2,
+                2 => [PAYLOAD, SMALL][round as usize / 6 % 2] - 8,
+                3 => [PAYLOAD, SMALL][round as usize / 6 % 2] - 8 + (rank as usize + round as usize) % 2,
                 4 => Random(round << 8 | rank).below(MOST),
                 _ => [0, 700, MOST][(rank as usize + round as usize) % 3],
             };

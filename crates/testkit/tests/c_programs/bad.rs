@@ -84,6 +84,7 @@ const ENDS_SOMETIMES: &[(&str, Ends)] = &[
         "SHMEM DUSHMEM",
         ("ctx_default", 1, &["{f}_ctx_destroy: ctx: the default context lives as long as the library"]),
     ),
+    ("SHMEM DUSHMEM", ("ctx_stale", 1, &["{f}_ctx_quiet: ctx: not a context"])),
     ("SHMEM DUSHMEM", ("ctx_junk", 1, &["{f}_ctx_quiet: ctx: not a context"])),
     ("NVSHMEM DUSHMEM", ("global", 4, &["{f}_long_p: dest = 0x", "DUSHMEM_STATIC=1 makes them so"])),
 ];

@@ -6,6 +6,7 @@ use crate::trial;
 use dushmem_testkit::folder::Folder;
 use dushmem_testkit::installation::prefix;
 use dushmem_testkit::job::{Job, Outcome};
+use dushmem_testkit::tools;
 use libtest_mimic::Trial;
 use std::path::Path;
 use std::time::Duration;
@@ -42,13 +43,14 @@ fn soon(outcome: Outcome, what: &str) -> Outcome {
 /// Adds the tests.
 pub fn add(trials: &mut Vec<Trial>) {
     for place in PLACES {
-        trials.push(trial(format!("ending::{place}::by_itself"), move || {
+        let long = if ["lock", "finalize", "sleep"].contains(&place) { "long_" } else { "" };
+        trials.push(trial(format!("ending::{place}::{long}by_itself"), move || {
             for (how, code, said) in ENDS {
                 let outcome = soon(ending(how, place, "SHMEM").run(), how);
                 outcome.failure(code, &["dushrun: PE 1 (pid ", said]);
             }
         }));
-        trials.push(trial(format!("ending::{place}::global_exit"), move || global_exit(place)));
+        trials.push(trial(format!("ending::{place}::{long}global_exit"), move || global_exit(place)));
     }
     for place in ["barrier", "wait", "lock", "finalize"] {
         trials.push(trial(format!("ending::{place}::without_finalize"), move || {
@@ -64,6 +66,20 @@ pub fn add(trials: &mut Vec<Trial>) {
         for family in ["NVSHMEM", "DUSHMEM"] {
             soon(ending("kill", "wait", family).run(), family).failure(137, &["PE 1 (pid ", "SIGKILL"]);
             assert_eq!(soon(ending("global_exit", "compute", family).run(), family).code, 7);
+        }
+    }));
+    trials.push(trial("ending::while_a_thread_reads".into(), || {
+        let program = Program::new("ending").flags("-O0 -Wno-infinite-recursion").build();
+        let folder = Folder::new("reads");
+        // A pipe that stays open.
+        let script = "mkfifo \"$DIR/fifo\" 2>/dev/null; exec 9<>\"$DIR/fifo\"; exec \"$@\" <&9";
+        let shell = || Job::of("sh".as_ref()).args(["-c", script, "sh"]).env("DIR", folder.path());
+        for (how, code) in [("reads_and_fails", 4), ("reads_and_ends", 7)] {
+            let job = shell().args([tools::program("dushrun")]).words("-n 2").args([&program]);
+            let outcome = soon(job.args([how, "barrier", "-"]).run(), how);
+            assert_eq!((outcome.code, outcome.stdout.trim_end()), (code, "half a line"), "{outcome:?}");
+            let outcome = soon(shell().args([&program]).args([how, "barrier", "-"]).run(), how);
+            assert_eq!((outcome.code, outcome.stdout.trim_end()), (code, "half a line"), "{outcome:?}");
         }
     }));
     trials.push(trial("ending::alone".into(), || {
