@@ -16,7 +16,11 @@ pub fn command(arguments: &[String]) -> Result<ExitCode, String> {
     let has_prefix = arguments.iter().any(|word| word == "--prefix" || word.starts_with("--prefix="));
     if !only_asks && !has_prefix {
         let prefix = target.join("prefix");
-        install::install(&Options { prefix: prefix.clone(), profile: "release".into(), compat_names: false })?;
+        install::install(&Options {
+            prefix: prefix.clone(),
+            profile: "release".into(),
+            compat_names: false,
+        })?;
         bench.arg("--prefix").arg(prefix);
     }
     let status = bench.status().map_err(|error| format!("{}: {}", program.display(), reason(&error)))?;

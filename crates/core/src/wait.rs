@@ -341,7 +341,7 @@ mod tests {
         policy.budget.store(SPIN_MAX_NS, Ordering::Relaxed);
         let until = Instant::now() + Duration::from_millis(20);
         let ready = || (Instant::now() >= until).then_some(());
-        wait_for(&policy, None, record, ready, |nap| std::thread::sleep(nap));
+        wait_for(&policy, None, record, ready, std::thread::sleep);
         assert!(policy.spin_ns() < SPIN_MAX_NS);
     }
 
