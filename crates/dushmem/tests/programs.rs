@@ -1,4 +1,8 @@
 //! The whole programs of `examples/rust`: as the processes of a job, and the tests that stand in them.
+#![allow(
+    clippy::duplicate_mod,
+    reason = "each program is a file with a module of its own, as cargo's examples are"
+)]
 use dushmem_testkit::job::Job;
 use dushmem_testkit::programs::{PES, RUNS, reads_its_words, verified};
 use dushmem_testkit::tools::example;
