@@ -82,6 +82,8 @@ static void *work(void *argument) {
     F(team_destroy)(half);
     HOLDS(F(team_sync)(t->team) == 0);
   }
+  /* The barrier of the main thread completes the default context only. */
+  F(ctx_quiet)(t->ctx);
   return NULL;
 }
 

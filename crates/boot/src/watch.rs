@@ -135,7 +135,8 @@ impl Shared {
         let (pe, pid) = (other.pe, other.pid);
         let line =
             format!("dushmem: PE {pe} (process {pid}, host {host}) ended without finalize, so the job ends");
-        let first = page.first_to_tell(0x656e_6465_6400_0000 + pe as u64);
+        let mut first = false;
+        page.tell_once(0x656e_6465_6400_0000 + pe as u64, || first = true);
         self.end(LEFT_ALONE, if first { &line } else { "" }, Some(pe))
     }
 

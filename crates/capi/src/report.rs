@@ -39,16 +39,14 @@ static SHARED_ERRORS: AtomicU64 = AtomicU64::new(0);
 /// Prints the line about an error; where all PEs of a collective get the same one, the first of them prints it.
 #[cold]
 pub fn print(name: Name, error: &Error) {
-    let first = match job::boot() {
+    let say = || eprintln!("{}", line(name, error, job::place()));
+    match job::boot() {
         Some(boot) if error.is_everybodys() => {
             let mut hash = DefaultHasher::new();
             (SHARED_ERRORS.fetch_add(1, Ordering::Relaxed), error.to_string()).hash(&mut hash);
-            boot.node_memory().1.first_to_tell(hash.finish())
+            boot.node_memory().1.tell_once(hash.finish(), say);
         }
-        _ => true,
-    };
-    if first {
-        eprintln!("{}", line(name, error, job::place()));
+        _ => say(),
     }
 }
 

@@ -11,6 +11,7 @@ use dushmem_os::memory::{self, HUGE, Mapping};
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 /// Bytes that one PE contributes to one exchange.
 pub const BLOB: usize = 256;
@@ -141,9 +142,11 @@ impl PeCard {
 #[repr(C, align(64))]
 #[derive(Debug)]
 struct Header {
-    /// What was told last of what all members of a collective know: see [`JobPage::first_to_tell`].
+    /// What was told last of what all members of a collective know: see [`JobPage::tell_once`].
     told: AtomicU64,
-    _rest: [u32; 14],
+    /// What of that is out.
+    said: AtomicU64,
+    _rest: [u32; 12],
     sync: SyncLine,
 }
 
@@ -189,10 +192,23 @@ impl JobPage {
         unsafe { &*self.map.base().cast::<Header>() }
     }
 
-    /// True for the first PE that comes with `key`, which stands for a message that several PEs have: that
-    /// one prints it, before its call returns, so that it is out before any of them can end the job.
-    pub fn first_to_tell(&self, key: u64) -> bool {
-        self.header().told.swap(key, Ordering::Relaxed) != key
+    /// Has the first PE that comes with `key`, which stands for a message that several PEs have, `say` it. The
+    /// others wait until it is out: none of them can end the job, and with it the one that is about to say why.
+    pub fn tell_once(&self, key: u64, say: impl FnOnce()) {
+        let header = self.header();
+        if header.told.swap(key, Ordering::AcqRel) != key {
+            say();
+            header.said.store(key, Ordering::Release);
+            return;
+        }
+        // Bounded: the one that came first may have been killed meanwhile.
+        let start = Instant::now();
+        while header.told.load(Ordering::Acquire) == key
+            && header.said.load(Ordering::Acquire) != key
+            && start.elapsed() < Duration::from_secs(1)
+        {
+            dushmem_os::cpu::yield_now();
+        }
     }
 
     /// Sets how far PE `pe`, the calling process, has come.

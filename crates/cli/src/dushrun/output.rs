@@ -23,6 +23,8 @@ pub struct Sink {
     may_block: bool,
     /// Nothing can be written any more: the reader has gone, or what `trouble` says.
     broken: bool,
+    /// The reader has gone.
+    unread: bool,
     trouble: Option<std::io::Error>,
     /// Who wrote last, if that was less than a line.
     unfinished: Option<usize>,
@@ -31,7 +33,16 @@ pub struct Sink {
 impl Sink {
     fn new(fd: BorrowedFd<'static>) -> Sink {
         let may_block = socket::may_block(fd);
-        Sink { fd, queue: Vec::new(), written: 0, may_block, broken: false, trouble: None, unfinished: None }
+        Sink {
+            fd,
+            queue: Vec::new(),
+            written: 0,
+            may_block,
+            broken: false,
+            unread: false,
+            trouble: None,
+            unfinished: None,
+        }
     }
 
     /// Appends `bytes` of `writer`, on a new line if another one's line is unfinished.
@@ -71,7 +82,8 @@ impl Sink {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(error) => {
                     self.broken = true;
-                    self.trouble = (error.kind() != ErrorKind::BrokenPipe).then_some(error);
+                    self.unread = error.kind() == ErrorKind::BrokenPipe;
+                    self.trouble = (!self.unread).then_some(error);
                     self.written = self.queue.len();
                 }
             }
@@ -188,10 +200,10 @@ impl Output {
         streams.retain_mut(|stream| {
             let sink = &mut sinks[stream.sink];
             if stream.closed {
-                return !sink.broken;
+                return !sink.unread;
             }
             stream.drained = false;
-            while !sink.broken && sink.pending().len() < QUEUE {
+            while !sink.unread && sink.pending().len() < QUEUE {
                 match socket::read(&stream.fd, buffer) {
                     Ok(0) if stream.is_error && stream.end.is_none() && !stream.line.is_empty() => {
                         (stream.drained, stream.closed) = (true, true);
@@ -217,8 +229,9 @@ impl Output {
                     Err(_) => return false,
                 }
             }
-            // Where nobody reads dushrun's output any more, the PE is to notice as well.
-            !sink.broken
+            // Where nobody reads dushrun's output any more, the PE is to notice as well. Where it can't be written,
+            // dushrun says so and ends the job: PEs that complained too would hide the cause.
+            !sink.unread
         });
         self.flush();
     }
