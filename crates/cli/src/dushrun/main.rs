@@ -7,6 +7,7 @@ mod causes;
 mod debugger;
 mod descendants;
 mod error;
+mod foreign;
 mod hang;
 mod job;
 mod output;
