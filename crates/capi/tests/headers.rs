@@ -47,6 +47,7 @@ matrix! {
     gcc_c99 "gcc" "c99";
     gcc_c11 "gcc" "c11";
     gcc_c17 "gcc" "c17";
+    gcc_cxx98 "g++" "c++98";
     gcc_cxx11 "g++" "c++11";
     gcc_cxx14 "g++" "c++14";
     gcc_cxx17 "g++" "c++17";
@@ -55,6 +56,7 @@ matrix! {
     clang_c99 "clang" "c99";
     clang_c11 "clang" "c11";
     clang_c17 "clang" "c17";
+    clang_cxx98 "clang++" "c++98";
     clang_cxx11 "clang++" "c++11";
     clang_cxx17 "clang++" "c++17";
     clang_cxx20 "clang++" "c++20";

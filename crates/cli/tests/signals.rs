@@ -3,7 +3,7 @@ mod common;
 use common::{pes, pes_with};
 use dushmem_os::signal::number::*;
 use dushmem_testkit::folder::Folder;
-use dushmem_testkit::job::{Running, until};
+use dushmem_testkit::job::{Job, Running, until};
 use std::time::Duration;
 
 /// Starts PEs that say in a file that they are ready.
@@ -81,6 +81,40 @@ fn the_second_request_to_end_kills() {
     assert_eq!(job.processes().len(), 4);
     job.signal(SIGINT);
     job.finish().failure(130, &["SIGINT again"]);
+}
+
+#[test]
+fn pes_that_ignore_a_request_to_end_are_told_about() {
+    let (job, _folder) = ready("stubborn", "ignore=15 READY sleep=30000", 3);
+    job.signal(SIGTERM);
+    // As `timeout` does it: to dushrun, and at once to its group.
+    std::thread::sleep(Duration::from_millis(20));
+    job.signal(SIGTERM);
+    std::thread::sleep(Duration::from_millis(2500));
+    job.signal(SIGTERM);
+    let outcome = job.finish();
+    let lines: Vec<&str> = outcome.stderr.lines().collect();
+    assert_eq!((outcome.code, lines.len()), (143, 2), "{outcome:?}");
+    assert!(
+        lines[0].contains("3 of 3 PEs go on after SIGTERM") && lines[1].contains("SIGTERM again"),
+        "{outcome:?}"
+    );
+}
+
+#[test]
+fn what_was_ignored_at_the_start_stays_ignored() {
+    let folder = Folder::new("nohup");
+    let script = format!(
+        "trap '' HUP INT; exec '{}' -n 2 '{}' join barrier touch={} sleep=800 finalize",
+        env!("CARGO_BIN_EXE_dushrun"),
+        common::pe(),
+        folder.file("up")
+    );
+    let job = Job::of("sh".as_ref()).args(["-c", &script]).start();
+    until("the PEs are ready", || folder.count("up") == 1);
+    job.signal(SIGHUP);
+    job.signal(SIGINT);
+    job.finish().success();
 }
 
 #[test]

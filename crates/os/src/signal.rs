@@ -22,6 +22,16 @@ impl Mask {
     }
 }
 
+/// True where this process was started with the signal ignored, as `nohup` and a shell's `&` do.
+pub fn is_ignored(number: c_int) -> bool {
+    let mut action = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: asks only; the answer is filled in where the call succeeds, and zeros are valid otherwise.
+    unsafe {
+        libc::sigaction(number, std::ptr::null(), action.as_mut_ptr());
+        action.assume_init().sa_sigaction == libc::SIG_IGN
+    }
+}
+
 /// Signals that arrive as readable bytes instead of interrupting.
 #[derive(Debug)]
 pub struct Signals {

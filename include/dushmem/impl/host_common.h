@@ -1,6 +1,9 @@
 /* What the public headers share. Nothing here is for programs: names begin with dushmem_impl_. */
 #ifndef DUSHMEM_INCLUDED_IMPL_HOST_COMMON_H
 #define DUSHMEM_INCLUDED_IMPL_HOST_COMMON_H
+#if defined(__cplusplus) ? __cplusplus < 201103L : !defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L
+#pragma GCC system_header
+#endif
 
 #include <stddef.h>
 #include <stdint.h>

@@ -118,9 +118,9 @@ pub fn guard(file: &str, text: &str) -> String {
     format!("{NOTE}#ifndef {name}\n#define {name}\n{C89}{text}\n#endif\n")
 }
 
-/// The headers need more than C89 has, which a compiler of C89 that is asked to be strict would say.
+/// The headers need more than C89 and C++98 have, which a compiler of these that is asked to be strict would say.
 const C89: &str = "\
-#if !defined(__cplusplus) && (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L)
+#if defined(__cplusplus) ? __cplusplus < 201103L : !defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L
 #pragma GCC system_header
 #endif
 ";

@@ -1,4 +1,5 @@
 //! The life of a job: start, watch, end.
+use crate::asked::{Asked, Request};
 use crate::causes::MemoryWatch;
 use crate::error::{OWN_FAILURE, RunError, TIMED_OUT, system};
 use crate::output::{End, Output};
@@ -69,8 +70,7 @@ struct Job<'a> {
     ending: Option<Ending>,
     /// The first PE that finalized and then exited with another code than 0, and the code.
     passed: Option<(usize, i32)>,
-    /// The signal by which the user asked the job to end.
-    asked: Option<i32>,
+    asked: Asked,
     memory: MemoryWatch,
     /// Lines about the PEs that waited when the user asked.
     waited: Vec<String>,
@@ -95,6 +95,8 @@ pub fn run(plan: &Plan) -> Result<i32, RunError> {
     if total > MAX_PES {
         return Err(RunError::Arguments(format!("-n: {total} PEs, where a job has at most {MAX_PES}")));
     }
+    // The PEs inherit what is ignored, so dushrun does not take what they would not.
+    let caught = caught.map(|number| if signal::is_ignored(number) { sig::SIGCHLD } else { number });
     let signals = Signals::catch(&caught).map_err(system("receive signals"))?;
     process::adopt_orphans();
     // Two pipes for each PE.
@@ -126,7 +128,7 @@ pub fn run(plan: &Plan) -> Result<i32, RunError> {
         deadline: plan.limit.and_then(|limit| Instant::now().checked_add(limit)),
         ending: None,
         passed: None,
-        asked: None,
+        asked: Asked::default(),
         waited: Vec::new(),
         memory: MemoryWatch::begin(),
         _life,
@@ -241,7 +243,7 @@ impl Job<'_> {
             self.wait();
             while let Some((number, _)) = self.signals.next() {
                 if matches!(number, sig::SIGINT | sig::SIGTERM | sig::SIGHUP | sig::SIGQUIT) {
-                    self.asked.get_or_insert(number);
+                    self.asked.take(number);
                     return false;
                 }
             }
@@ -274,7 +276,8 @@ impl Job<'_> {
         let kill = self.ending.as_ref().and_then(|ending| ending.kill_at).map(until);
         let limit = self.deadline.filter(|_| self.ending.is_none()).map(until);
         let look = self.pes.iter().any(|pe| pe.left || pe.lost.is_some()) || self.running == 0;
-        let timeout = [kill, limit, look.then_some(LOOK)].into_iter().flatten().min();
+        let stubborn = self.asked.tell_at().map(until);
+        let timeout = [kill, limit, stubborn, look.then_some(LOOK)].into_iter().flatten().min();
         socket::poll(&mut fds, timeout);
     }
 
@@ -346,17 +349,21 @@ impl Job<'_> {
                 self.deadline = self.deadline.map(|deadline| deadline + before.elapsed());
             }
             sig::SIGINT | sig::SIGTERM | sig::SIGHUP | sig::SIGQUIT => {
-                if self.asked.replace(number).is_some() {
+                match self.asked.take(number) {
+                    Request::Same => {}
                     // The second time means it.
-                    let line = format!("dushrun: {} again: the job is killed", signal::name(number));
-                    self.note_waits();
-                    self.end_asked(128 + number, &line);
-                    self.send(sig::SIGKILL);
-                } else {
-                    // Before the signal ends them, if a terminal has not sent it to them already.
-                    self.note_waits();
-                    if !from_kernel {
-                        self.send(number);
+                    Request::Again => {
+                        let line = format!("dushrun: {} again: the job is killed", signal::name(number));
+                        self.note_waits();
+                        self.end_asked(128 + number, &line);
+                        self.send(sig::SIGKILL);
+                    }
+                    Request::First => {
+                        // Before the signal ends them, if a terminal has not sent it to them already.
+                        self.note_waits();
+                        if !from_kernel {
+                            self.send(number);
+                        }
                     }
                 }
             }
@@ -407,7 +414,7 @@ impl Job<'_> {
         self.pes[pe].ended = Some(ended);
         let ours = match ended {
             Ended::Signal { number: sig::SIGTERM | sig::SIGKILL, .. } if self.ending.is_some() => true,
-            Ended::Signal { number, .. } => self.asked == Some(number),
+            Ended::Signal { number, .. } => self.asked.number() == Some(number),
             Ended::Exit(_) => false,
         };
         self.output.ended(pe, if ours { End::ByDushrun } else { End::Own });
@@ -431,7 +438,7 @@ impl Job<'_> {
                     format!("dushrun: PE {pe} (pid {}) exited with code {code} {when}", self.shown_pid(pe));
                 self.end_asked(code, &line);
             }
-            Ended::Signal { number, .. } if self.asked == Some(number) => {
+            Ended::Signal { number, .. } if self.asked.number() == Some(number) => {
                 let line = format!("dushrun: the job was ended by {}", signal::name(number));
                 self.end_asked(128 + number, &line);
             }
@@ -468,6 +475,9 @@ impl Job<'_> {
         if self.deadline.is_some_and(|deadline| now >= deadline) {
             self.time_out();
             return;
+        }
+        if let Some(line) = self.asked.tell(now, self.running, self.pes.len()) {
+            self.output.say(&line);
         }
         self.look_for_left_behind(now);
     }

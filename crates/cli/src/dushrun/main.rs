@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod asked;
 mod bind;
 mod causes;
 mod debugger;
