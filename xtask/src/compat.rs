@@ -67,6 +67,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_names_are_known_and_no_others() {
+        let folder = dushmem_testkit::folder::Folder::new("compat");
+        for part in ["bin", "lib/pkgconfig"] {
+            fs::create_dir_all(folder.join(part)).unwrap();
+        }
+        add(folder.path()).unwrap();
+        let all = super::super::install::files(folder.path()).unwrap();
+        assert!(all.len() > 15 && all.iter().all(|file| makes(file)), "{all:?}");
+        for own in ["bin/dushcc", "lib/libdushmem.so.0", "lib/libnvshmem_host.so", "lib/pkgconfig/dushmem.pc"]
+        {
+            assert!(!makes(Path::new(own)), "{own}");
+        }
+    }
+
+    #[test]
     fn the_release_is_that_of_the_constants() {
         let table = fs::read_to_string(super::super::workspace::root().join("api/constants.tsv")).unwrap();
         let part = |name: &str| {

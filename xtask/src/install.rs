@@ -228,7 +228,7 @@ fn copy_tree(from: &Path, to: &Path) -> Result<(), String> {
 }
 
 /// All files and links below a folder, relative to it, in order.
-fn files(folder: &Path) -> Result<Vec<PathBuf>, String> {
+pub fn files(folder: &Path) -> Result<Vec<PathBuf>, String> {
     let mut found = Vec::new();
     let mut open = vec![PathBuf::new()];
     while let Some(relative) = open.pop() {
