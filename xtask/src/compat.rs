@@ -28,6 +28,17 @@ const PACKAGES: [(&str, &str, &str); 4] = [
 /// The NVSHMEM release whose interface this is: the constants of `nvshmem.h` say the same.
 const NVSHMEM: &str = "3.2.0";
 
+/// Whether this file, relative to the prefix, is one of those names.
+pub fn makes(file: &Path) -> bool {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let stem = name.split_once('.').map_or(&*name, |(stem, _)| stem);
+    let library = |family: &&str| stem.strip_prefix("lib") == Some(*family);
+    let known = PROGRAMS.iter().any(|(program, _)| *program == name)
+        || LIBRARIES.iter().any(library)
+        || PACKAGES.iter().any(|(package, ..)| name == format!("{package}.pc"));
+    known || file.starts_with("lib/cmake/nvshmem")
+}
+
 /// Adds the names to what is to be installed.
 pub fn add(stage: &Path) -> Result<(), String> {
     let (bin, lib) = (stage.join("bin"), stage.join("lib"));

@@ -35,7 +35,9 @@ pub fn command(arguments: &[String]) -> Result<(), String> {
     if !status.success() {
         return Err(format!("the ring has failed: {status}"));
     }
-    check(&lines)
+    check(&lines)?;
+    println!("the demo works: each of {PES} PEs has received the number of the PE before it");
+    Ok(())
 }
 
 fn check(lines: &[String]) -> Result<(), String> {

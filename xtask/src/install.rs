@@ -1,5 +1,6 @@
 //! `cargo xtask install`: a folder with programs, libraries and headers that works wherever it stands.
 use super::compat;
+use super::help;
 use super::weaken::weaken;
 use super::workspace::{cargo, reason, root, run, target};
 use std::fs;
@@ -25,7 +26,7 @@ const LIST: &str = "lib/dushmem/installed";
 
 /// Reads the command line and installs.
 pub fn command(arguments: &[String]) -> Result<(), String> {
-    let usage = "usage: cargo xtask install --prefix DIR [--compat-names] [--profile release]";
+    let usage = help::INSTALL.lines().next().unwrap_or_default();
     let mut prefix = None;
     let mut compat_names = false;
     let mut profile = "release".to_string();
@@ -46,8 +47,20 @@ pub fn command(arguments: &[String]) -> Result<(), String> {
             _ => return Err(format!("install knows no {name}\n{usage}")),
         }
     }
-    let prefix = prefix.ok_or(usage)?;
+    let prefix = prefix.ok_or_else(|| format!("--prefix is missing: name the folder\n{usage}"))?;
+    not_a_home(&prefix)?;
     install(&Options { prefix: clean(Path::new(&prefix))?, profile, compat_names })
+}
+
+/// Refuses a `~` that no shell has replaced: bash does so at the beginning of a word only.
+fn not_a_home(prefix: &str) -> Result<(), String> {
+    match prefix.strip_prefix('~') {
+        None => Ok(()),
+        Some(rest) => Err(format!(
+            "--prefix={prefix}: the shell has not replaced the ~; write --prefix ~{rest} with a blank and without \
+             quotes, or ./~{rest} for a folder of that name"
+        )),
+    }
 }
 
 /// The path from the root on, without `.`, `..` and slashes too many. What is missing is made as far as a
@@ -93,10 +106,27 @@ pub fn install(options: &Options) -> Result<(), String> {
         stage_files(&stage, &built, options.compat_names).and_then(|()| put_in_place(&stage, prefix));
     // After a failure nothing of it stays; after success it is empty or gone.
     let _ = fs::remove_dir_all(&stage);
-    let count = staged?;
+    let (count, gone) = staged?;
     println!("installed {count} files into {}", prefix.display());
+    if let Some(line) = removed_line(&gone) {
+        println!("{line}");
+    }
     println!("to find the programs: {}", path_line(&prefix.join("bin")));
     Ok(())
+}
+
+/// A line about files of an earlier installation that went.
+fn removed_line(gone: &[PathBuf]) -> Option<String> {
+    if gone.is_empty() {
+        return None;
+    }
+    let names = gone.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
+    let again = match gone.iter().any(|path| compat::makes(path)) {
+        true => "; --compat-names makes the names of other projects again",
+        false => "",
+    };
+    let files = if gone.len() == 1 { "1 file".to_owned() } else { format!("{} files", gone.len()) };
+    Some(format!("removed {files} of the installation before: {names}{again}"))
 }
 
 /// The shell's command that puts a folder on the PATH.
@@ -215,12 +245,12 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, String> {
 }
 
 /// Moves the stage to the prefix: in one step where nothing is there, else file by file, each in one step.
-/// Files of an earlier installation that are no longer made go.
-fn put_in_place(stage: &Path, prefix: &Path) -> Result<usize, String> {
+/// Files of an earlier installation that are no longer made go. Returns the number of files, and those that went.
+fn put_in_place(stage: &Path, prefix: &Path) -> Result<(usize, Vec<PathBuf>), String> {
     let new = files(stage)?;
     if !prefix.exists() {
         fs::rename(stage, prefix).map_err(at(prefix))?;
-        return Ok(new.len());
+        return Ok((new.len(), Vec::new()));
     }
     let old = fs::read_to_string(prefix.join(LIST)).unwrap_or_default();
     // Libraries before the programs and headers that expect them, the list last.
@@ -238,13 +268,14 @@ fn put_in_place(stage: &Path, prefix: &Path) -> Result<usize, String> {
         fs::create_dir_all(folder).map_err(at(folder))?;
         fs::rename(stage.join(file), &to).map_err(at(&to))?;
     }
+    let mut gone = Vec::new();
     for stale in old.lines().map(PathBuf::from).filter(|path| path.is_relative() && !new.contains(path)) {
         let inside = stale.components().all(|part| matches!(part, Component::Normal(_)));
-        if inside {
-            let _ = fs::remove_file(prefix.join(stale));
+        if inside && fs::remove_file(prefix.join(&stale)).is_ok() {
+            gone.push(stale);
         }
     }
-    Ok(new.len())
+    Ok((new.len(), gone))
 }
 
 #[cfg(test)]
@@ -283,6 +314,22 @@ mod tests {
     }
 
     #[test]
+    fn a_home_that_no_shell_has_replaced_is_refused() {
+        assert!(not_a_home("~/zz").unwrap_err().contains("--prefix ~/zz with a blank"));
+        assert!(not_a_home("~").is_err());
+        assert_eq!([not_a_home("./~/zz"), not_a_home("/opt/a~b")], [Ok(()), Ok(())]);
+    }
+
+    #[test]
+    fn what_goes_is_told() {
+        let line = |names: &[&str]| removed_line(&names.iter().map(PathBuf::from).collect::<Vec<_>>());
+        assert_eq!(line(&[]), None);
+        assert_eq!(line(&["lib/a"]).unwrap(), "removed 1 file of the installation before: lib/a");
+        let compat = line(&["bin/oshcc", "lib/pkgconfig/sma.pc"]).unwrap();
+        assert!(compat.contains("bin/oshcc, lib/pkgconfig/sma.pc; --compat-names"), "{compat}");
+    }
+
+    #[test]
     fn a_shell_understands_the_line_about_the_path() {
         for folder in ["/opt/dushmem/bin", "/with blank/it's $HOME/bin"] {
             let line = format!("PATH=/bin; {}; printf %s \"$PATH\"", path_line(Path::new(folder)));
@@ -296,7 +343,7 @@ mod tests {
         let folder = Folder::new("install");
         let prefix = folder.join("prefix");
         let first = stage(folder.path(), &["bin/a", "lib/old.so", "include/x/y.h"]);
-        assert_eq!(put_in_place(&first, &prefix), Ok(4));
+        assert_eq!(put_in_place(&first, &prefix), Ok((4, vec![])));
         assert!(!first.exists(), "moved in one step");
         fs::write(prefix.join("bin/other"), "").unwrap();
         // A list that somebody has changed removes nothing outside of the prefix.
@@ -305,7 +352,10 @@ mod tests {
         fs::write(prefix.join(LIST), format!("{list}../outside\n{}\n", folder.join("outside").display()))
             .unwrap();
         let second = stage(folder.path(), &["bin/a", "lib/new.so"]);
-        assert_eq!(put_in_place(&second, &prefix), Ok(3));
+        let gone = ["include/x/y.h", "lib/old.so"].map(PathBuf::from);
+        let (count, mut removed) = put_in_place(&second, &prefix).unwrap();
+        removed.sort();
+        assert_eq!((count, removed.as_slice()), (3, gone.as_slice()));
         let found = files(&prefix).unwrap();
         let wanted = ["bin/a", "bin/other", LIST, "lib/new.so"];
         assert_eq!(found, wanted.map(PathBuf::from));

@@ -24,7 +24,7 @@ pub fn command(arguments: &[String]) -> Result<(), String> {
         ["--profile", "short"] => Profile::Short,
         _ => {
             return Err(format!(
-                "usage: cargo xtask test [--profile short|full], not `{}`",
+                "test takes --profile short or --profile full, not `{}`; `cargo xtask test --help` says more",
                 arguments.join(" ")
             ));
         }

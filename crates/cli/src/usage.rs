@@ -1,8 +1,10 @@
 //! Command lines, and one line about what is wrong with one.
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 use clap::{Arg, Command, Parser};
+use dushmem_os::reason::reason;
 use std::error::Error as _;
 use std::ffi::OsString;
+use std::io::Write;
 
 /// Why there are no options.
 #[derive(Debug)]
@@ -25,10 +27,13 @@ pub fn parse<P: Parser>(words: Vec<OsString>) -> Result<P, Stop> {
 pub fn parse_or_exit<P: Parser>() -> P {
     parse(std::env::args_os().collect()).unwrap_or_else(|stop| {
         let code = match stop {
-            Stop::Asked(text) => {
-                let _ = text.print();
-                0
-            }
+            Stop::Asked(text) => match outcome(text.print()) {
+                Ok(()) => 0,
+                Err(reason) => {
+                    eprintln!("{}: standard output: {reason}", P::command().get_name());
+                    1
+                }
+            },
             Stop::Wrong(line) => {
                 eprintln!("{}: {line}", P::command().get_name());
                 2
@@ -36,6 +41,20 @@ pub fn parse_or_exit<P: Parser>() -> P {
         };
         std::process::exit(code)
     })
+}
+
+/// Writes to the standard output, or says why that can't be done. A reader that has seen enough is no error.
+pub fn print(text: &str) -> Result<(), String> {
+    let mut out = std::io::stdout().lock();
+    outcome(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+}
+
+/// Why the standard output could not be written.
+pub fn outcome(written: std::io::Result<()>) -> Result<(), String> {
+    match written {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(reason(&error)),
+        _ => Ok(()),
+    }
 }
 
 fn explain(error: &Error, command: &Command, words: &[OsString]) -> String {

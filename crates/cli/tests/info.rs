@@ -20,11 +20,13 @@ fn values_and_their_origins_are_shown() {
         all.iter().find(|v| v["name"] == name).unwrap_or_else(|| panic!("{name} is missing")).clone()
     };
     let size = find("DUSHMEM_SYMMETRIC_SIZE");
-    assert_eq!(size["values"]["shmem"]["value"], "5M");
+    assert_eq!(size["values"]["shmem"]["value"], 5 << 20);
+    assert_eq!(size["values"]["shmem"]["text"], "5M");
+    assert_eq!((&size["kind"], &size["values"]["dushmem"]["text"]), (&"size".into(), &().into()));
     assert_eq!(size["values"]["shmem"]["origin"], "SHMEM_SYMMETRIC_SIZE");
     assert_eq!(size["values"]["dushmem"]["origin"], "default");
     let level = find("NVSHMEM_IB_SL");
-    assert_eq!(level["values"]["nvshmem"]["value"], "a \"quoted\"\nvalue\u{1}");
+    assert_eq!(level["values"]["nvshmem"]["text"], "a \"quoted\"\nvalue\u{1}");
     assert_eq!(
         (&level["has_effect"], level["values"].as_object().map(|o| o.len())),
         (&false.into(), Some(1))
@@ -46,6 +48,26 @@ fn variables_without_effect_are_shown_where_set() {
 fn what_init_would_refuse_is_an_error() {
     let outcome = Job::of(&tools::program("dushinfo")).env("DUSHMEM_SYMMETRIC_SIZE", "x").run();
     assert!(outcome.code == 1 && outcome.stdout.contains("error: DUSHMEM_SYMMETRIC_SIZE=x"), "{outcome:?}");
+}
+
+#[test]
+fn output_that_cannot_be_written_is_an_error() {
+    for (program, words, code) in [
+        ("dushinfo", "", 1),
+        ("dushinfo", "--json", 1),
+        ("dushinfo", "--help", 1),
+        ("dushrun", "--help", 125),
+        ("dushrun", "--version", 125),
+    ] {
+        let path = tools::program(program);
+        let line = format!("{} {words} > /dev/full", path.display());
+        let outcome = Job::of("sh".as_ref()).args(["-c", &line]).run();
+        let wanted = format!("{program}: standard output: No space left on device\n");
+        assert_eq!((outcome.code, &*outcome.stderr), (code, &*wanted), "{line}");
+    }
+    // A reader that has seen enough is none.
+    let line = format!("{{ {}; echo $? >&2; }} | true", tools::program("dushinfo").display());
+    assert_eq!(Job::of("sh".as_ref()).args(["-c", &line]).run().stderr, "0\n");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Gathers what is shown.
 use dushmem_backends::{BOOTSTRAPS, DEVICES, TRANSPORTS};
 use dushmem_boot::detect::{self, Choice};
-use dushmem_boot::env::{self, Settings, VARIABLES};
+use dushmem_boot::env::{self, Settings, VARIABLES, VariableKind};
 
 /// Name of each family, and the prefixes of variables that it looks at, in order.
 const FAMILIES: [(&str, &[&str]); 3] = [
@@ -26,6 +26,7 @@ pub struct Setting {
     /// Name with the first prefix that it has.
     pub name: String,
     pub help: &'static str,
+    pub kind: VariableKind,
     /// False where it does nothing here; `help` says why.
     pub has_effect: bool,
     /// Value in each family that has it.
@@ -76,7 +77,7 @@ pub fn gather(variables: &[(String, String)]) -> Facts {
             prefixes.iter().copied().filter(|prefix| variable.prefixes.contains(prefix)).collect();
         let (value, origin) = match env::find(&own, variable.name, &get) {
             Some(found) => (found.value, found.variable),
-            None => (variable.default.to_owned(), "default".to_owned()),
+            None => (default_in(family, variable.default).to_owned(), "default".to_owned()),
         };
         Value { family, value, origin }
     };
@@ -87,6 +88,7 @@ pub fn gather(variables: &[(String, String)]) -> Facts {
         Setting {
             name: format!("{}_{}", variable.prefixes.first().unwrap_or(&"DUSHMEM"), variable.name),
             help: variable.help,
+            kind: variable.kind,
             has_effect: variable.has_effect,
             values: FAMILIES.iter().filter(has).map(|family| value(variable, *family)).collect(),
         }
@@ -109,6 +111,15 @@ pub fn gather(variables: &[(String, String)]) -> Facts {
         warnings,
         errors,
     }
+}
+
+/// A family's part of a default such as `1 in the shmem_ family, else 0`; others are the same in all.
+fn default_in(family: &str, default: &'static str) -> &'static str {
+    let parts = default.split_once(" in the ").and_then(|(own, rest)| {
+        let (of, others) = rest.split_once("_ family, else ")?;
+        Some(if of == family { own } else { others })
+    });
+    parts.unwrap_or(default)
 }
 
 fn add_new(all: &mut Vec<String>, more: Vec<String>) {
@@ -148,6 +159,15 @@ mod tests {
         assert_eq!(size(&facts, 2), ("3M", "SMA_SYMMETRIC_SIZE"));
         let facts = with(&[("SMA_SYMMETRIC_SIZE", "3M"), ("DUSHMEM_SYMMETRIC_SIZE", "1M")]);
         assert!((0..3).all(|family| size(&facts, family) == ("1M", "DUSHMEM_SYMMETRIC_SIZE")));
+    }
+
+    #[test]
+    fn defaults_are_those_of_the_family() {
+        let facts = with(&[]);
+        let setting = facts.settings.iter().find(|s| s.name == "DUSHMEM_STATIC").unwrap();
+        let values: Vec<_> = setting.values.iter().map(|v| (v.family, v.value.as_str())).collect();
+        assert_eq!(values, [("dushmem", "0"), ("nvshmem", "0"), ("shmem", "1")]);
+        assert_eq!(default_in("shmem", "empty"), "empty");
     }
 
     #[test]

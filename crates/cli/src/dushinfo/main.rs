@@ -5,9 +5,11 @@ mod facts;
 mod print;
 
 use clap::Parser;
+use dushmem_cli::usage;
 
 /// Shows the library's version, what it can run on, and each environment variable with its value and where
-/// that comes from. Exit code 1: a variable has a value that init would refuse.
+/// that comes from. Exit code 1: a variable has a value that init would refuse, or the output can't be
+/// written.
 #[derive(Debug, Parser)]
 #[command(name = "dushinfo", version)]
 struct Cli {
@@ -20,13 +22,15 @@ struct Cli {
 }
 
 fn main() {
-    let cli: Cli = dushmem_cli::usage::parse_or_exit();
+    let cli: Cli = usage::parse_or_exit();
     let variables: Vec<_> = std::env::vars_os().map(|(name, value)| (lossy(name), lossy(value))).collect();
     let facts = facts::gather(&variables);
     let text = if cli.json { print::json(&facts) } else { print::text(&facts, cli.all) };
-    // A reader that has seen enough is no error.
-    let _ = std::io::Write::write_all(&mut std::io::stdout(), text.as_bytes());
-    std::process::exit(i32::from(!facts.errors.is_empty()));
+    let written = usage::print(&text);
+    if let Err(reason) = &written {
+        eprintln!("dushinfo: standard output: {reason}");
+    }
+    std::process::exit(i32::from(written.is_err() || !facts.errors.is_empty()));
 }
 
 fn lossy(text: std::ffi::OsString) -> String {

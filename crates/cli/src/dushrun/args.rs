@@ -1,6 +1,7 @@
 //! The command line.
 use crate::bind::Bind;
 use crate::error::RunError;
+use crate::foreign;
 use clap::{CommandFactory, Parser};
 use dushmem_boot::launch::MAX_PES;
 use dushmem_cli::usage::{self, Stop};
@@ -94,11 +95,15 @@ pub struct Args {
 }
 
 /// Options that take the next word as their value.
-const WITH_VALUE: [&str; 6] = ["-n", "-x", "--np", "--env", "--timeout", "--bind"];
+pub const WITH_VALUE: [&str; 6] = ["-n", "-x", "--np", "--env", "--timeout", "--bind"];
 
 /// Reads the command line, `words` with the program's name first.
 pub fn read(words: impl Iterator<Item = OsString>) -> Result<Args, RunError> {
-    let mut parts = split(words.skip(1).collect()).into_iter();
+    let parts = split(words.skip(1).collect());
+    if let Some(text) = parts.iter().find_map(|part| foreign::explain(part)) {
+        return Err(RunError::Arguments(text));
+    }
+    let mut parts = parts.into_iter();
     let named = |part: Vec<OsString>| std::iter::once(OsString::from("dushrun")).chain(part).collect();
     let cli = usage::parse::<Cli>(named(parts.next().unwrap_or_default()))?;
     let more = parts.map(|part| match usage::parse::<More>(named(part)) {

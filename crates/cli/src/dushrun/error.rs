@@ -1,5 +1,5 @@
 //! What ends a job before or besides its PEs.
-use dushmem_cli::usage::Stop;
+use dushmem_cli::usage::{self, Stop};
 use dushmem_os::reason::reason;
 use std::io;
 
@@ -62,8 +62,11 @@ impl RunError {
     /// Prints the error and gives the exit code.
     pub fn show(&self) -> i32 {
         match self {
-            RunError::Asked(error) => {
-                let _ = error.print();
+            RunError::Asked(text) => {
+                if let Err(reason) = usage::outcome(text.print()) {
+                    eprintln!("dushrun: standard output: {reason}");
+                    return OWN_FAILURE;
+                }
             }
             other => eprintln!("dushrun: {other}"),
         }

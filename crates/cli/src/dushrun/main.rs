@@ -8,6 +8,7 @@ mod causes;
 mod debugger;
 mod descendants;
 mod error;
+mod foreign;
 mod hang;
 mod job;
 mod output;
