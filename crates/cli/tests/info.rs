@@ -20,9 +20,40 @@ fn values_and_their_origins_are_shown() {
         all.iter().find(|v| v["name"] == name).unwrap_or_else(|| panic!("{name} is missing")).clone()
     };
     let size = find("DUSHMEM_SYMMETRIC_SIZE");
-    assert_eq!(size["values"]["shmem"]["value"], "5M");
+    assert_eq!(size["kind"], "size");
+    assert_eq!(size["values"]["shmem"]["value"], 5 << 20);
+    assert_eq!(size["values"]["shmem"]["text"], "5M");
+    assert_eq!(size["values"]["dushmem"]["value"], 1 << 30);
     assert_eq!(size["values"]["shmem"]["origin"], "SHMEM_SYMMETRIC_SIZE");
     assert_eq!(size["values"]["dushmem"]["origin"], "default");
+    // Set, then by default, where it depends on the family.
+    assert_eq!(find("DUSHMEM_STATIC")["values"]["nvshmem"]["value"], true);
+    let bare = Job::of(&tools::program("dushinfo")).words("--json").run().success().stdout;
+    let bare: serde_json::Value = serde_json::from_str(&bare).expect("valid JSON");
+    let all = bare["variables"].as_array().expect("a list");
+    let default = |name: &str, family: &str| {
+        let variable = all.iter().find(|v| v["name"] == name).expect("a variable");
+        variable["values"][family]["value"].clone()
+    };
+    assert_eq!(default("DUSHMEM_STATIC", "shmem"), true);
+    assert_eq!(default("DUSHMEM_STATIC", "dushmem"), false);
+    assert_eq!(default("DUSHMEM_TEAM_SLOTS", "dushmem"), 256);
+    assert_eq!(default("DUSHMEM_TRANSPORT", "dushmem"), "shm");
+    assert_eq!(default("DUSHMEM_DEBUG", "shmem"), serde_json::Value::Null);
+    // All numbers are numbers, all switches true or false.
+    for variable in all {
+        for value in variable["values"].as_object().expect("families").values().map(|v| &v["value"]) {
+            assert!(
+                match variable["kind"].as_str() {
+                    Some("size" | "number") => value.is_i64() || value.is_u64(),
+                    Some("switch") => value.is_boolean(),
+                    Some("text") => value.is_string() || value.is_null(),
+                    _ => false,
+                },
+                "{variable}"
+            );
+        }
+    }
     let level = find("NVSHMEM_IB_SL");
     assert_eq!(level["values"]["nvshmem"]["value"], "a \"quoted\"\nvalue\u{1}");
     assert_eq!(

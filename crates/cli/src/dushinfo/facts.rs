@@ -1,7 +1,7 @@
 //! Gathers what is shown.
 use dushmem_backends::{BOOTSTRAPS, DEVICES, TRANSPORTS};
 use dushmem_boot::detect::{self, Choice};
-use dushmem_boot::env::{self, Settings, VARIABLES};
+use dushmem_boot::env::{self, Settings, VARIABLES, VariableKind};
 
 /// Name of each family, and the prefixes of variables that it looks at, in order.
 const FAMILIES: [(&str, &[&str]); 3] = [
@@ -26,6 +26,7 @@ pub struct Setting {
     /// Name with the first prefix that it has.
     pub name: String,
     pub help: &'static str,
+    pub kind: VariableKind,
     /// False where it does nothing here; `help` says why.
     pub has_effect: bool,
     /// Value in each family that has it.
@@ -87,6 +88,7 @@ pub fn gather(variables: &[(String, String)]) -> Facts {
         Setting {
             name: format!("{}_{}", variable.prefixes.first().unwrap_or(&"DUSHMEM"), variable.name),
             help: variable.help,
+            kind: variable.kind,
             has_effect: variable.has_effect,
             values: FAMILIES.iter().filter(has).map(|family| value(variable, *family)).collect(),
         }

@@ -1,5 +1,7 @@
 //! As text for people and as JSON for programs.
 use crate::facts::{Facts, Setting, Value};
+use dushmem_boot::env::VariableKind;
+use dushmem_boot::size::Size;
 use serde_json::json;
 use std::fmt::Write;
 
@@ -36,10 +38,19 @@ pub fn text(facts: &Facts, all: bool) -> String {
 /// For programs.
 pub fn json(facts: &Facts) -> String {
     let variable = |setting: &Setting| {
-        let value = |v: &Value| (v.family.to_owned(), json!({ "value": v.value, "origin": v.origin }));
+        let value = |v: &Value| {
+            let shown = json!({ "value": machine(setting.kind, v), "text": v.value, "origin": v.origin });
+            (v.family.to_owned(), shown)
+        };
         let values: serde_json::Map<_, _> = setting.values.iter().map(value).collect();
         json!({
             "name": setting.name,
+            "kind": match setting.kind {
+                VariableKind::Size => "size",
+                VariableKind::Number => "number",
+                VariableKind::Switch => "switch",
+                VariableKind::Text => "text",
+            },
             "help": setting.help,
             "has_effect": setting.has_effect,
             "values": values,
@@ -58,4 +69,39 @@ pub fn json(facts: &Facts) -> String {
         "errors": facts.errors,
     });
     format!("{all:#}\n")
+}
+
+/// A value as programs want it: bytes and numbers as numbers, switches as true or false, null for what is not set.
+/// What can't be read stays text.
+fn machine(kind: VariableKind, value: &Value) -> serde_json::Value {
+    let text = value.value.trim();
+    let is_default = value.origin == "default";
+    let is_nvshmems = value.origin.starts_with("NVSHMEM_");
+    let read = match kind {
+        VariableKind::Size => {
+            let size = Size::parse(text).ok().filter(|size| size.rest.is_empty() || !is_nvshmems);
+            size.map(|size| json!(size.bytes))
+        }
+        VariableKind::Number => {
+            text.parse::<i64>().map(|n| json!(n)).or(text.parse::<u64>().map(|n| json!(n))).ok()
+        }
+        // The one default that depends on the family.
+        VariableKind::Switch if is_default && text.starts_with("1 in the shmem_ family") => {
+            Some(json!(value.family == "shmem"))
+        }
+        // As NVSHMEM reads it: by the first letter.
+        VariableKind::Switch if is_nvshmems => {
+            Some(json!(!value.value.starts_with(['0', 'N', 'n', 'F', 'f'])))
+        }
+        VariableKind::Switch => match text.to_ascii_lowercase().as_str() {
+            "1" | "y" | "yes" | "true" | "on" => Some(json!(true)),
+            "" | "0" | "n" | "no" | "false" | "off" => Some(json!(false)),
+            _ => None,
+        },
+        VariableKind::Text if is_default && ["unset", "empty", "that of its release"].contains(&text) => {
+            Some(serde_json::Value::Null)
+        }
+        VariableKind::Text => None,
+    };
+    read.unwrap_or_else(|| json!(value.value))
 }
