@@ -92,6 +92,7 @@ int main(int argc, char **argv) {
     if (is("compare")) FT(long, wait_until)(heap, 17, 0);
     if (is("stride_zero")) FT(long, iput)(heap, heap + 8, 0, 1, 4, next);
     if (is("stride_negative")) FT(long, iget)(heap, heap + 8, 1, -1, 4, next);
+    if (is("global_overrun")) F(putmem)(global, heap, beyond << 50, next);
     if (is("heap_overrun")) F(putmem)(heap, heap, beyond << 50, next);
     if (is("length_wraps")) FT(long, put)(heap, heap, (size_t)-1 / 8 - beyond, next);
     if (is("free_twice")) F(free)(freed);

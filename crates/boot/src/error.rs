@@ -20,8 +20,8 @@ pub enum BootError {
     BadLaunch { value: String, why: String },
     #[error(
         "this process is one of {count} that {launcher} started ({variable}={value}), which dushmem cannot \
-         join: start the program with dushrun, or let it pass a unique id or its MPI communicator to init_attr, or \
-         set DUSHMEM_BOOTSTRAP=singleton if each process is to be a job of one PE"
+         join: start the program with dushrun, or let it (in C or C++) pass a unique id or its MPI communicator to \
+         init_attr, or set DUSHMEM_BOOTSTRAP=singleton if each process is to be a job of one PE"
     )]
     ForeignLauncher { launcher: &'static str, variable: &'static str, value: String, count: String },
     #[error(

@@ -84,7 +84,10 @@ impl Patience {
         if self.began.elapsed() >= self.next {
             let host = dushmem_os::symbols::host_name();
             let seconds = self.began.elapsed().as_secs();
-            eprintln!("dushmem: PE {rank} (host {host}): has waited {seconds} s for {}", what());
+            dushmem_os::say::say(&format!(
+                "dushmem: PE {rank} (host {host}): has waited {seconds} s for {}",
+                what()
+            ));
             self.next += NEXT_WORD;
         }
     }
@@ -98,7 +101,8 @@ impl Patience {
 fn list(ranks: &[usize]) -> String {
     let shown: Vec<String> = ranks.iter().take(8).map(usize::to_string).collect();
     let more = if ranks.len() > 8 { format!(" and {} more", ranks.len() - 8) } else { String::new() };
-    format!("PE {}{more}", shown.join(", "))
+    let pes = if ranks.len() == 1 { "PE" } else { "PEs" };
+    format!("{pes} {}{more}", shown.join(", "))
 }
 
 /// Waits for all others as the host, PE `rank` of `nranks`.

@@ -125,7 +125,7 @@ impl Bootstrap for Local {
 /// might communicate.
 pub(crate) fn end_process(code: i32, message: &str) -> ! {
     if !message.is_empty() {
-        eprintln!("{message}");
+        dushmem_os::say::say(message);
     }
     process::flush_stdio();
     process::exit_now(code)

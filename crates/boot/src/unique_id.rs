@@ -132,8 +132,9 @@ pub fn join(id: &UniqueId, rank: i32, nranks: i32) -> Result<Arc<dyn Bootstrap>,
     if let Some((_, job)) = joined.iter().find(|(other, _)| other == id) {
         let (me, n) = job.place();
         if (rank, nranks) != (me as i32, n as i32) {
+            let pes = dushmem_core::error::count_pes(n);
             return refuse(format!(
-                "myrank = {rank}, nranks = {nranks}: this process is PE {me} of the {n} PEs of this unique id"
+                "myrank = {rank}, nranks = {nranks}: this process is PE {me} of the {pes} of this unique id"
             ));
         }
         if let Some(gone) = job.watch.gone() {
@@ -238,7 +239,7 @@ mod tests {
         assert_eq!(job.place(), (0, 1));
         assert_eq!(join(&id, 0, 1).unwrap().place(), (0, 1));
         let error = join(&id, 0, 2).err().map(|error| error.to_string()).unwrap_or_default();
-        assert!(error.contains("this process is PE 0 of the 1 PEs"), "{error}");
+        assert!(error.contains("this process is PE 0 of the 1 PE of"), "{error}");
     }
 
     #[test]

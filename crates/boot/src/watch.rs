@@ -150,7 +150,7 @@ impl Shared {
         }
         let told = self.tell(code, message, from);
         if !told && !message.is_empty() {
-            eprintln!("{message}");
+            dushmem_os::say::say(message);
         }
         process::flush_stdio();
         process::exit_now(code)
@@ -161,7 +161,7 @@ impl Shared {
         let pe = self.node.place().0;
         if self.circle.is_host {
             if !message.is_empty() {
-                eprintln!("{message}");
+                dushmem_os::say::say(message);
             }
             let silent = Message::Abort { pe, code, text: String::new() }.encode();
             for other in self.circle.others.iter().filter(|other| Some(other.pe) != from) {

@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 /// the high half counts the contexts that were there, so that a stale handle is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
-pub struct Ctx(usize);
+pub struct Ctx(pub(crate) usize);
 
 struct Place {
     context: AtomicPtr<Context>,
@@ -45,7 +45,7 @@ impl Ctx {
             self.place().map_or(core::ptr::null_mut(), |place| place.context.load(Ordering::Acquire));
         // SAFETY: a context lives until its handle is destroyed, and using the handle after that is
         // noticed above unless it happens at the same time, which the standard leaves undefined.
-        unsafe { context.as_ref() }.ok_or_else(Context::invalid)
+        unsafe { context.as_ref() }.ok_or_else(|| Context::invalid(self.0))
     }
 
     /// A handle for a new context.
@@ -63,8 +63,8 @@ impl Ctx {
     /// Takes the context out of the table.
     pub fn leave(self) -> Result<Box<Context>> {
         let _one_at_a_time = CHANGE.lock().unwrap_or_else(PoisonError::into_inner);
-        let place = self.place().ok_or_else(Context::invalid)?;
-        take(place).ok_or_else(Context::invalid)
+        let place = self.place().ok_or_else(|| Context::invalid(self.0))?;
+        take(place).ok_or_else(|| Context::invalid(self.0))
     }
 
     /// Takes all contexts for which `which` holds out of the table.

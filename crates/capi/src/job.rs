@@ -192,9 +192,9 @@ pub fn enter(name: Name, requested: i32, by: By<'_>) -> Result<i32> {
         dushmem_backends::device().attach(&world, world.n_pes() as usize)?;
         world.greet();
         if world.my_pe() == 0 && crate::modules::count() > 0 {
-            eprintln!(
+            dushmem_os::say::say(
                 "dushmem: this program has kernels for a GPU, which this library can't drive: they end with an \
-                 error if they call it; compile with dushcc to run them on the CPU"
+                 error if they call it; compile with dushcc to run them on the CPU",
             );
         }
         WORLD.store(Arc::as_ptr(&world).cast_mut(), Ordering::Release);

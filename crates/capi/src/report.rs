@@ -3,6 +3,7 @@ use crate::job;
 use crate::name::Name;
 use dushmem_core::error::{self, Error, Result};
 use dushmem_core::world::World;
+use dushmem_os::say::say;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -39,15 +40,19 @@ static SHARED_ERRORS: AtomicU64 = AtomicU64::new(0);
 /// Prints the line about an error; where all PEs of a collective get the same one, the first of them prints it.
 #[cold]
 pub fn print(name: Name, error: &Error) {
-    let say = || eprintln!("{}", line(name, error, job::place()));
-    match job::boot() {
-        Some(boot) if error.is_everybodys() => {
-            let mut hash = DefaultHasher::new();
-            (SHARED_ERRORS.fetch_add(1, Ordering::Relaxed), error.to_string()).hash(&mut hash);
-            boot.node_memory().1.tell_once(hash.finish(), say);
-        }
-        _ => say(),
+    if !print_once(name, error) {
+        say(&line(name, error, job::place()));
     }
+}
+
+/// Has one of the PEs that get an error together print it. False where the error is this PE's alone.
+#[cold]
+fn print_once(name: Name, error: &Error) -> bool {
+    let Some(boot) = job::boot().filter(|_| error.is_everybodys()) else { return false };
+    let mut hash = DefaultHasher::new();
+    (SHARED_ERRORS.fetch_add(1, Ordering::Relaxed), error.to_string()).hash(&mut hash);
+    boot.node_memory().1.tell_once(hash.finish(), || say(&line(name, error, job::place())));
+    true
 }
 
 /// Ends the job with the line, which is printed once even if several PEs fail at the same time.
@@ -56,18 +61,20 @@ pub fn print(name: Name, error: &Error) {
 pub fn fail(name: Name, error: &Error) -> ! {
     if job::forked_from().is_some() {
         // The job is not this process's to end.
-        eprintln!("{}", line(name, error, None));
+        say(&line(name, error, None));
         dushmem_os::process::exit_now(error.code());
     }
     if let Some(boot) = job::boot() {
-        boot.abort(error.code(), &line(name, error, job::place()));
+        // Of members that disagree, some may be in calls that return an error, and print it themselves.
+        let text = if print_once(name, error) { String::new() } else { line(name, error, job::place()) };
+        boot.abort(error.code(), &text);
     }
     // Called before init: the launcher, where there is one, ends the job and prints the line once.
     if let Ok(boot) = dushmem_backends::connect() {
         let pe = boot.place().0;
         boot.abort(error.code(), &line(name, error, Some(pe)));
     }
-    eprintln!("{}", line(name, error, None));
+    say(&line(name, error, None));
     dushmem_os::process::exit_now(NO_JOB)
 }
 

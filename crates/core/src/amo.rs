@@ -195,7 +195,7 @@ impl World {
         pe: i32,
     ) -> Result<()> {
         if fetch.is_null() {
-            return Err(Error::Null { arg: "fetch" });
+            return Err(Error::NoObject { arg: "fetch" });
         }
         if ctx.is_plain() {
             // SAFETY: passed on; `fetch` is the caller's.
@@ -217,7 +217,7 @@ impl World {
         pe: i32,
         later: Option<*mut u8>,
     ) -> Result<u64> {
-        let pe = self.target(ctx, "dest", addr, request.width(), pe)?;
+        let pe = self.target(ctx, "dest", addr, request.width(), pe).map_err(Error::without_length)?;
         if !addr.is_multiple_of(request.width()) {
             return Err(Error::Misaligned { arg: "dest", addr, align: request.width() });
         }

@@ -1,8 +1,9 @@
 //! What a PE tells about itself: warnings and the version at init, all variables, diagnostic lines.
 use crate::env::{DebugLevel, Settings};
-use crate::error::line;
+use crate::error::{count_pes, line};
 use crate::size::Size;
 use crate::world::World;
+use dushmem_os::say::say;
 use std::fs::File;
 use std::io::Write;
 use std::sync::Mutex;
@@ -16,7 +17,7 @@ pub(crate) struct Diary {
 }
 
 impl Diary {
-    pub(crate) fn open(settings: &Settings) -> Diary {
+    pub(crate) fn open(settings: &Settings, pe: usize) -> Diary {
         let level = settings.debug;
         let name = settings.debug_file.as_ref().filter(|_| level > DebugLevel::Off).map(|name| {
             let pid = dushmem_os::fault::pid().to_string();
@@ -26,7 +27,9 @@ impl Diary {
             Ok(file) => Some(Mutex::new(file)),
             Err(why) => {
                 let why = dushmem_os::reason::reason(&why);
-                eprintln!("dushmem: DUSHMEM_DEBUG_FILE={name}: {why}; diagnostic lines go to standard error");
+                let variable = settings.debug_file_variable.as_deref().unwrap_or("DUSHMEM_DEBUG_FILE");
+                let text = format!("{variable}={name}: {why}; diagnostic lines go to standard error");
+                say(&line(Some(pe), "init", &text));
                 None
             }
         };
@@ -36,10 +39,10 @@ impl Diary {
     fn write(&self, text: &str) {
         let written = self.file.as_ref().map(|file| {
             let mut file = file.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            writeln!(file, "{text}")
+            file.write_all(format!("{text}\n").as_bytes())
         });
         if !matches!(written, Some(Ok(()))) {
-            eprintln!("{text}");
+            say(text);
         }
     }
 }
@@ -61,19 +64,19 @@ impl World {
                 std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect();
             let strangers = crate::env::strangers(names.iter().map(String::as_str), false);
             for warning in settings.warnings.iter().chain(&strangers) {
-                eprintln!("dushmem: {warning}");
+                say(&format!("dushmem: {warning}"));
             }
             if settings.print_version {
-                eprintln!(
-                    "dushmem {}: {} PEs, {} bytes of symmetric heap each, transport {}",
+                say(&format!(
+                    "dushmem {}: {}, {} bytes of symmetric heap each, transport {}",
                     env!("CARGO_PKG_VERSION"),
-                    self.n_pes(),
+                    count_pes(self.n_pes() as usize),
                     settings.heap_size,
                     self.transport_name()
-                );
+                ));
             }
             if settings.print_info {
-                eprint!("{}", self.info());
+                say(&self.info());
             }
         }
         self.describe();
@@ -106,12 +109,8 @@ impl World {
             self.note(info, || format!("setting {}={}", shown.name, shown.value));
         }
         self.note(info, || {
-            let n = self.n_pes();
-            format!(
-                "one of {n} PEs, process {}, transport {}",
-                dushmem_os::fault::pid(),
-                self.transport_name()
-            )
+            let n = count_pes(self.n_pes() as usize);
+            format!("one of {n}, process {}, transport {}", dushmem_os::fault::pid(), self.transport_name())
         });
         self.note(info, || {
             let (heap, len) = self.window().heap();

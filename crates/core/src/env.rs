@@ -94,6 +94,8 @@ pub struct Settings {
     pub debug: DebugLevel,
     /// Where they go instead of standard error; %h is the host, %p the process id.
     pub debug_file: Option<String>,
+    /// The variable that says so, with its prefix.
+    pub debug_file_variable: Option<String>,
     /// Seconds to wait at init for a debugger.
     pub attach_delay: u64,
     /// What [`Settings::print_info`] prints and diagnostic lines begin with: filled in where one of them is wanted.
@@ -154,7 +156,9 @@ pub fn strangers<'a>(names: impl IntoIterator<Item = &'a str>, all: bool) -> Vec
             continue;
         }
         let near = |v: &&Variable| v.has_effect && v.name.len() > 4 && distance(v.name, name) <= 2;
-        match VARIABLES.iter().filter(exists).find(near) {
+        // As other libraries call it, or called it once.
+        let former = |v: &&Variable| v.name == "SYMMETRIC_SIZE" && name == "SYMMETRIC_HEAP_SIZE";
+        match VARIABLES.iter().filter(exists).find(|v| former(v) || near(v)) {
             Some(v) => warnings.push(format!("{full} is set; is {prefix}{} meant?", v.name)),
             None if all && prefix == "DUSHMEM_" => {
                 warnings.push(format!("{full} is set, but dushmem has no such variable"));
@@ -275,6 +279,7 @@ impl Settings {
         let debug = debug_value.as_ref().map_or(DebugLevel::Off, DebugLevel::parse);
         let wants_version =
             debug_value.is_some_and(|found| found.value.trim().eq_ignore_ascii_case("version"));
+        let debug_file = find("DEBUG_FILE").filter(|found| !found.value.is_empty());
         let print_info = present("INFO");
         let mut shown = Vec::new();
         if print_info || debug >= DebugLevel::Info {
@@ -293,7 +298,8 @@ impl Settings {
             print_info,
             print_hidden: present("INFO_HIDDEN"),
             debug,
-            debug_file: find("DEBUG_FILE").map(|found| found.value).filter(|file| !file.is_empty()),
+            debug_file_variable: debug_file.as_ref().map(|found| found.variable.clone()),
+            debug_file: debug_file.map(|found| found.value),
             attach_delay: number("DEBUG_ATTACH_DELAY", 0, 0, 86_400)?,
             shown,
             warnings,
@@ -315,11 +321,15 @@ mod tests {
 
     #[test]
     fn a_misspelt_variable_is_noticed() {
-        let of = |name: &'static str| strangers([name], true).pop().unwrap_or_default();
+        let of = |name: &str| strangers([name], true).pop().unwrap_or_default();
         assert_eq!(
             of("DUSHMEM_SYMETRIC_SIZE"),
             "DUSHMEM_SYMETRIC_SIZE is set; is DUSHMEM_SYMMETRIC_SIZE meant?"
         );
+        for prefix in ["SHMEM", "SMA", "NVSHMEM", "DUSHMEM"] {
+            let name = format!("{prefix}_SYMMETRIC_HEAP_SIZE");
+            assert_eq!(of(&name), format!("{name} is set; is {prefix}_SYMMETRIC_SIZE meant?"));
+        }
         assert_eq!(of("SHMEM_SYMETRIC_SIZE"), "SHMEM_SYMETRIC_SIZE is set; is SHMEM_SYMMETRIC_SIZE meant?");
         assert!(of("DUSHMEM_NONSENSE").contains("no such variable"));
         assert_eq!(strangers(["DUSHMEM_HOME"], false), [""; 0], "an installation's own variables are fine");

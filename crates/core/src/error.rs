@@ -93,6 +93,8 @@ pub enum Error {
     NotSymmetric { arg: &'static str, addr: usize, len: usize, statics: &'static str, hint: &'static str },
     #[error("{arg} is NULL; NULL is allowed for operations of length 0 only")]
     Null { arg: &'static str },
+    #[error("{arg} is NULL; this call needs the address of an object in symmetric memory")]
+    NoSymmetric { arg: &'static str },
     #[error("{arg} is NULL; this call needs the address of an object of the program")]
     NoObject { arg: &'static str },
     #[error("{arg} = {value}: {why}")]
@@ -101,8 +103,8 @@ pub enum Error {
     Misaligned { arg: &'static str, addr: usize, align: usize },
     #[error("team = {handle}: {why}")]
     BadTeam { handle: i32, why: &'static str },
-    #[error("ctx: {why}")]
-    BadContext { why: &'static str },
+    #[error("ctx = {handle:#x}: {why}")]
+    BadContext { handle: usize, why: &'static str },
     #[error(
         "the symmetric heap of {total} bytes has no room for {request} bytes: {used} bytes are in use, the \
          largest free block has {largest}; {remedy}"
@@ -135,6 +137,15 @@ impl Error {
         matches!(self, OutOfMemory { .. } | BadEnvironment { .. } | Disagreement { .. } | Exhausted { .. })
     }
 
+    /// The same error of a call that has no length, for which no NULL is allowed.
+    #[cold]
+    pub(crate) fn without_length(self) -> Error {
+        match self {
+            Error::Null { arg } => Error::NoSymmetric { arg },
+            other => other,
+        }
+    }
+
     /// The status that C functions return: NVSHMEM's numbers where it has one for the case.
     pub fn code(&self) -> i32 {
         match self {
@@ -157,6 +168,11 @@ pub fn line(pe: Option<usize>, call: &str, text: &dyn core::fmt::Display) -> Str
         Some(pe) => format!("dushmem: PE {pe} (host {host}): {call}: {text}"),
         None => format!("dushmem: (host {host}): {call}: {text}"),
     }
+}
+
+/// A number of PEs for people.
+pub fn count_pes(n: usize) -> String {
+    if n == 1 { "1 PE".into() } else { format!("{n} PEs") }
 }
 
 /// Result of the engine's calls.

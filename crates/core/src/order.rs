@@ -61,7 +61,9 @@ impl World {
 
 impl Context {
     /// An error for a handle that is no context.
-    pub fn invalid() -> Error {
-        Error::BadContext { why: "not a context; use the default one or one from ctx_create" }
+    #[cold]
+    pub fn invalid(handle: usize) -> Error {
+        let why = "not a context, or one that was destroyed; use the default one or one from ctx_create";
+        Error::BadContext { handle, why }
     }
 }

@@ -193,6 +193,7 @@ impl World {
     pub unsafe fn p<T: Scalar>(&self, ctx: &Context, dest: *mut T, value: T, pe: i32) -> Result<()> {
         // SAFETY: the source is a local variable, reusable at return.
         unsafe { self.put(ctx, dest.cast(), (&raw const value).cast(), size_of::<T>(), pe) }
+            .map_err(Error::without_length)
     }
 
     /// Reads one value from `source` on PE `pe`.
@@ -204,7 +205,8 @@ impl World {
         let mut value = core::mem::MaybeUninit::<T>::uninit();
         // SAFETY: the destination is a local variable, filled at return.
         unsafe {
-            self.get(ctx, value.as_mut_ptr().cast(), source.cast(), size_of::<T>(), pe)?;
+            self.get(ctx, value.as_mut_ptr().cast(), source.cast(), size_of::<T>(), pe)
+                .map_err(Error::without_length)?;
             Ok(value.assume_init())
         }
     }

@@ -130,7 +130,7 @@ impl World {
             self.ring(pe as usize);
             return Ok(());
         }
-        let target = self.target(ctx, "sig_addr", signal.addr, 8, pe)?;
+        let target = self.target(ctx, "sig_addr", signal.addr, 8, pe).map_err(Error::without_length)?;
         if !signal.addr.is_multiple_of(8) {
             return Err(Error::Misaligned { arg: "sig_addr", addr: signal.addr, align: 8 });
         }

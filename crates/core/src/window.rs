@@ -83,7 +83,7 @@ impl Window {
         let too_large = |what: String| Error::BadEnvironment {
             variable: "DUSHMEM_SYMMETRIC_SIZE".into(),
             value: format!("{} (set, or the default)", Size::show(layout.heap as u64)),
-            why: format!("with {} PEs {what}", layout.pes),
+            why: format!("with {} {what}", crate::error::count_pes(layout.pes)),
         };
         let system = |e: std::io::Error| Error::System {
             what: "mapping the symmetric memory".into(),

@@ -92,7 +92,9 @@ impl World {
         let (me, n) = boot.place();
         if settings.attach_delay > 0 {
             let (pid, seconds) = (dushmem_os::fault::pid(), settings.attach_delay);
-            eprintln!("dushmem: PE {me} is process {pid} and waits {seconds} s for a debugger");
+            dushmem_os::say::say(&format!(
+                "dushmem: PE {me} is process {pid} and waits {seconds} s for a debugger"
+            ));
             std::thread::sleep(std::time::Duration::from_secs(seconds));
         }
         let wants_static = !options.thread_pe && settings.static_data.unwrap_or(options.static_data);
@@ -164,7 +166,7 @@ impl World {
             contexts: AtomicU32::new(1),
             team_ids: AtomicU64::new(0),
             registered: Buffers::default(),
-            diary: Diary::open(settings),
+            diary: Diary::open(settings, me),
             turns: AtomicUsize::new(0),
             locks: LocalLocks::default(),
             statics,
@@ -447,7 +449,7 @@ impl World {
         if self.window.in_heap(addr, len) && addr.is_multiple_of(len) && self.is_alive() {
             return Ok(());
         }
-        self.own_range(arg, addr, len, len)
+        self.own_range(arg, addr, len, len).map_err(Error::without_length)
     }
 
     #[cold]
@@ -463,6 +465,9 @@ impl World {
         let hint = match self.window.peer_of(addr) {
             Some(_) => " (this is another PE's memory, as ptr shows it: pass the own address instead)",
             None if self.window.in_heap(addr, 0) => " (the range begins in the heap and ends outside)",
+            None if self.window.offset_of(addr).is_some() => {
+                " (the range begins in the globals and ends outside)"
+            }
             None => "",
         };
         let statics = match self.statics {

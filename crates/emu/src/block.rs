@@ -242,7 +242,7 @@ fn new_fiber() -> Fiber {
     FIBERS.fetch_add(1, Ordering::Relaxed);
     let stack = DefaultStack::new(STACK).unwrap_or_else(|error| {
         // No caller could go on: threads of this block already wait for the one that can't begin.
-        eprintln!("dushmem: no stack of {STACK} bytes for a GPU thread: {error}");
+        dushmem_os::say::say(&format!("dushmem: no stack of {STACK} bytes for a GPU thread: {error}"));
         std::process::abort();
     });
     Coroutine::with_stack(stack, |yielder: &Yielder<*mut Block, Pause>, mut block: *mut Block| {

@@ -31,7 +31,7 @@ pub(crate) fn start(grid: Arc<Grid>) {
     let spawned = std::thread::Builder::new().name("dushmem block".into()).spawn(help);
     if let Err(error) = spawned {
         // The job stays queued: a helper that ends its block takes it.
-        eprintln!("dushmem: no thread for another block of a kernel: {error}");
+        dushmem_os::say::say(&format!("dushmem: no thread for another block of a kernel: {error}"));
     }
 }
 

@@ -14,6 +14,7 @@
 //! | [`reason`] | a system error in words for users |
 //! | [`process`] | starting processes, reaping them, ending with the launcher |
 //! | [`rendezvous`] | sockets of the abstract namespace; descriptors that travel; who is at the other end |
+//! | [`say`] | lines on standard error, each in one piece |
 //! | [`signal`] | names, sending, receiving through a descriptor |
 //! | [`socket`] | control sockets, pipes, polling |
 //! | [`symbols`] | which object a symbol comes from; the host's name |
@@ -29,6 +30,7 @@ pub mod memory;
 pub mod process;
 pub mod reason;
 pub mod rendezvous;
+pub mod say;
 pub mod signal;
 pub mod socket;
 pub mod symbols;

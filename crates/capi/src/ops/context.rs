@@ -40,7 +40,10 @@ pub unsafe fn destroy(ctx: Ctx, name: Name) {
         return;
     }
     must(name, |w| match ctx {
-        Ctx::DEFAULT => Err(Error::BadContext { why: "the default context lives as long as the library" }),
+        Ctx::DEFAULT => {
+            let why = "the default context lives as long as the library";
+            Err(Error::BadContext { handle: ctx.0, why })
+        }
         _ => w.destroy_context(&*ctx.leave()?),
     });
 }

@@ -55,7 +55,8 @@ impl World {
         let Some(me) = pes.iter().position(|&pe| pe as i32 == self.my_pe()) else {
             return bad("PE_start", start, "this PE is no member of the active set; only members call");
         };
-        self.own_range("pSync", psync as usize, SYNC_SIZE * size_of::<i64>(), size_of::<i64>())?;
+        self.own_range("pSync", psync as usize, SYNC_SIZE * size_of::<i64>(), size_of::<i64>())
+            .map_err(Error::without_length)?;
         let first = self.shown(psync, ARRIVED);
         let untouched = if me == 0 { first >> COUNT_SHIFT < u64::from(size as u32) } else { first == 0 };
         if !untouched || self.shown(psync, RELEASED) != 0 || self.shown(psync, SHOWN) != 0 {

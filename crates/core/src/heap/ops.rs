@@ -115,7 +115,7 @@ impl World {
         if block.is_null() {
             return Ok(());
         }
-        let offset = self.block_offset(block)?;
+        let offset = self.block_offset(block, Call::Free)?;
         let call = Call::Free;
         self.quiet(self.default_context())?;
         self.synchronise(self.world_team(), call, sign(call, offset, 0), offset as u64)?;
@@ -138,7 +138,7 @@ impl World {
             return Ok(ptr::null_mut());
         }
         let call = Call::Realloc;
-        let offset = match self.block_offset(block) {
+        let offset = match self.block_offset(block, call) {
             Ok(offset) => offset,
             Err(error) => return self.refuse(self.world_team(), call, error),
         };
@@ -170,20 +170,28 @@ impl World {
         block - self.window().heap().0
     }
 
-    /// Offset of the block in use that begins at `block`.
-    fn block_offset(&self, block: *mut u8) -> Result<usize> {
+    /// Offset of the block in use that begins at `block`, for `call`, free or realloc.
+    fn block_offset(&self, block: *mut u8, call: Call) -> Result<usize> {
         let addr = block as usize;
         let bad = |why| Error::BadAddress { arg: "ptr", addr, why };
         if !self.window().in_heap(addr, 1) {
-            return Err(bad(
-                "not in the symmetric heap; free takes what malloc, calloc, align or realloc returned",
-            ));
+            return Err(bad(match call {
+                Call::Free => {
+                    "not in the symmetric heap; free takes what malloc, calloc, align or realloc returned"
+                }
+                _ => {
+                    "not in the symmetric heap; realloc takes what malloc, calloc, align or realloc returned"
+                }
+            }));
         }
         let heap = self.heap();
         let offset = self.offset(addr);
         match (heap.block(offset), heap.containing(offset)) {
             (Some(_), _) => Ok(offset),
-            (None, Some(_)) => Err(bad("inside a block; free takes the address of its beginning")),
+            (None, Some(_)) => Err(bad(match call {
+                Call::Free => "inside a block; free takes the address of its beginning",
+                _ => "inside a block; realloc takes the address of its beginning",
+            })),
             (None, None) => Err(bad("not a block in use; it may have been freed before")),
         }
     }

@@ -91,21 +91,27 @@ pub fn null(pe: &Pe) {
     let word = pe.alloc::<u64>(4);
     let null = std::ptr::null_mut::<u64>();
     let is_null = |arg: &str| format!("{arg} is NULL; NULL is allowed for operations of length 0 only");
+    let no_word =
+        |arg: &str| format!("{arg} is NULL; this call needs the address of an object in symmetric memory");
     let to = pe.right();
     let mut back = [0u64; 1];
     assert_eq!(text(pe.put(pe.ctx(), null, &[1], to)), is_null("dest"));
-    assert_eq!(text(pe.p(pe.ctx(), null, 1, to)), is_null("dest"));
+    assert_eq!(text(pe.p(pe.ctx(), null, 1, to)), no_word("dest"));
     assert_eq!(text(pe.get(pe.ctx(), &mut back, null, to)), is_null("source"));
-    assert_eq!(text(pe.amo(null, AmoOp::Fetch, 0, 0, to)), is_null("dest"));
-    assert_eq!(text(pe.signal(null, 0, SignalOp::Set, to)), is_null("dest"));
-    assert_eq!(text(pe.signal_value(null)), is_null("sig_addr"));
-    assert_eq!(text(pe.put_signal((word.at(0), &[1]), (null, 0, SignalOp::Set), to)), is_null("sig_addr"));
+    assert_eq!(text(pe.g(pe.ctx(), null, to)), no_word("source"));
+    assert_eq!(text(pe.amo(null, AmoOp::Fetch, 0, 0, to)), no_word("dest"));
+    assert_eq!(text(pe.signal(null, 0, SignalOp::Set, to)), no_word("dest"));
+    assert_eq!(text(pe.signal_value(null)), no_word("sig_addr"));
+    assert_eq!(text(pe.put_signal((word.at(0), &[1]), (null, 0, SignalOp::Set), to)), no_word("sig_addr"));
     let raw = RawCalls(pe);
     assert_eq!(text(raw.put(word.at(0), null, 8)), is_null("source"));
     assert_eq!(text(raw.get(null, word.at(0), 8)), is_null("dest"));
     assert_eq!(text(raw.iput(word.at(0), null, 2)), is_null("source"));
     assert_eq!(text(raw.iget(null, word.at(0), 2)), is_null("dest"));
-    assert_eq!(text(raw.amo_nbi(null, word.at(0))), is_null("fetch"));
+    assert_eq!(
+        text(raw.amo_nbi(null, word.at(0))),
+        "fetch is NULL; this call needs the address of an object of the program"
+    );
     for at in [null, word.at(0)] {
         raw.put(at, null, 0).unwrap();
         raw.get(null, at, 0).unwrap();

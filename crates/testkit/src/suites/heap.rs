@@ -178,9 +178,14 @@ pub fn bad_frees(pe: &Pe) {
     let text = |block: *mut u8| pe.free(block).unwrap_err().to_string();
     let outside = "not in the symmetric heap; free takes what malloc, calloc, align or realloc returned";
     assert_eq!(text(&raw mut local), format!("ptr = {:#x}: {outside}", &raw mut local as usize));
+    let realloc = |block: *mut u8| pe.realloc(block, 10).unwrap_err().to_string();
+    let taken = outside.replace("free takes", "realloc takes");
+    assert_eq!(realloc(&raw mut local), format!("ptr = {:#x}: {taken}", &raw mut local as usize));
     let inside = block.wrapping_add(64);
     let why = "inside a block; free takes the address of its beginning";
     assert_eq!(text(inside), format!("ptr = {:#x}: {why}", inside as usize));
+    let taken = why.replace("free takes", "realloc takes");
+    assert_eq!(realloc(inside), format!("ptr = {:#x}: {taken}", inside as usize));
     let beyond = block.wrapping_add(4096);
     let why = "not a block in use; it may have been freed before";
     assert_eq!(text(beyond), format!("ptr = {:#x}: {why}", beyond as usize));

@@ -192,7 +192,7 @@ pub fn refusals(pe: &Pe) {
     let text = |result: dushmem_core::error::Result<u64>| result.unwrap_err().to_string();
     assert_eq!(
         text(pe.wait(std::ptr::null::<u64>(), Cmp::Eq, 0)),
-        "ivar is NULL; NULL is allowed for operations of length 0 only"
+        "ivar is NULL; this call needs the address of an object in symmetric memory"
     );
     let odd = words.at(0).cast::<u8>().wrapping_add(4).cast::<u64>();
     let seen = text(pe.wait(odd, Cmp::Eq, 0));

@@ -93,7 +93,9 @@ pub fn add(trials: &mut Vec<Trial>) {
             let script = format!("ulimit -n {files}; exec '{}'", ring.display());
             Job::new(2, "sh").args(["-c", &script]).run()
         };
-        [8, 16].map(|files| with(files).prints_ring(2));
+        for files in [8, 16] {
+            with(files).prints_ring(2);
+        }
         // Too few to look at the own globals.
         with(4).failure(4, &["not in symmetric memory", "C globals are not symmetric"]);
     }));

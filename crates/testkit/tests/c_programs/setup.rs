@@ -212,6 +212,27 @@ fn info_and_debug() {
     has(&job().env("SHMEM_DEBUG", "trace").run(), &["debug: 100 bytes of heap at 0x"]);
     let version = job().env("SHMEM_VERSION", "0").run();
     assert!(version.stderr.lines().count() == 1 && version.stderr.contains("dushmem 0."), "{version:#?}");
+    has(&version, &[": 2 PEs, "]);
+    has(&Job::new(1, &program).env("SHMEM_VERSION", "1").run(), &[": 1 PE, "]);
+    has(&Job::new(1, &program).env("SHMEM_DEBUG", "1").run(), &["debug: one of 1 PE, process "]);
+    has(
+        &job().env("SHMEM_SYMMETRIC_HEAP_SIZE", "1M").run(),
+        &["dushmem: SHMEM_SYMMETRIC_HEAP_SIZE is set; is SHMEM_SYMMETRIC_SIZE meant?"],
+    );
+    let nowhere = job().env("SHMEM_DEBUG", "1").env("SHMEM_DEBUG_FILE", "/no/such/folder/log").run();
+    for pe in 0..2 {
+        let line = nowhere.stderr.lines().find(|line| {
+            line.starts_with(&format!("dushmem: PE {pe} (host ")) && line.contains("SHMEM_DEBUG_FILE=/no")
+        });
+        let line = line.unwrap_or_else(|| panic!("PE {pe}: {nowhere:#?}"));
+        assert!(
+            line.ends_with(
+                ": init: SHMEM_DEBUG_FILE=/no/such/folder/log: No such file or directory; diagnostic lines go to \
+                 standard error"
+            ),
+            "{line}"
+        );
+    }
     // NVSHMEM's switches, file, and table of teams.
     let program = variables("NVSHMEM");
     let folder = Folder::new("debug-file");
