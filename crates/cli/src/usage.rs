@@ -30,12 +30,12 @@ pub fn parse_or_exit<P: Parser>() -> P {
             Stop::Asked(text) => match outcome(text.print()) {
                 Ok(()) => 0,
                 Err(reason) => {
-                    eprintln!("{}: standard output: {reason}", P::command().get_name());
+                    dushmem_os::say::say(&format!("{}: standard output: {reason}", P::command().get_name()));
                     1
                 }
             },
             Stop::Wrong(line) => {
-                eprintln!("{}: {line}", P::command().get_name());
+                dushmem_os::say::say(&format!("{}: {line}", P::command().get_name()));
                 2
             }
         };

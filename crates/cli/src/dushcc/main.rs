@@ -25,7 +25,7 @@ fn main() -> std::process::ExitCode {
     match driver::compile(&called, words.collect()) {
         Ok(code) => std::process::ExitCode::from(code),
         Err(message) => {
-            eprintln!("dushcc: {message}");
+            dushmem_os::say::say(&format!("dushcc: {message}"));
             std::process::ExitCode::FAILURE
         }
     }

@@ -28,7 +28,7 @@ fn main() {
     let text = if cli.json { print::json(&facts) } else { print::text(&facts, cli.all) };
     let written = usage::print(&text);
     if let Err(reason) = &written {
-        eprintln!("dushinfo: standard output: {reason}");
+        dushmem_os::say::say(&format!("dushinfo: standard output: {reason}"));
     }
     std::process::exit(i32::from(written.is_err() || !facts.errors.is_empty()));
 }

@@ -64,11 +64,11 @@ impl RunError {
         match self {
             RunError::Asked(text) => {
                 if let Err(reason) = usage::outcome(text.print()) {
-                    eprintln!("dushrun: standard output: {reason}");
+                    dushmem_os::say::say(&format!("dushrun: standard output: {reason}"));
                     return OWN_FAILURE;
                 }
             }
-            other => eprintln!("dushrun: {other}"),
+            other => dushmem_os::say::say(&format!("dushrun: {other}")),
         }
         self.code()
     }
