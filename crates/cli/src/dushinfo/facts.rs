@@ -57,7 +57,7 @@ pub fn gather(variables: &[(String, String)]) -> Facts {
     let get = |name: &str| variables.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone());
     let mut errors = Vec::new();
     let start = match detect::choose(&get) {
-        Ok(Choice::Launcher(line)) => format!("as PE {} of the {} PEs of a dushrun job", line.pe, line.npes),
+        Ok(Choice::Launcher(line)) => format!("as PE {} of {} in a dushrun job", line.pe, line.npes),
         Ok(Choice::Singleton) => "as a job of one PE".to_owned(),
         Err(error) => {
             errors.push(error.to_string());
