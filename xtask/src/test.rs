@@ -122,6 +122,9 @@ fn tests(profile: Profile, prefix: &Path, nvcc: Option<&Path>) -> Result<(), Str
     if has("cargo-nextest") {
         let name = if profile == Profile::Short { "short" } else { "default" };
         command.args(["nextest", "run", "--workspace", "--no-fail-fast", "--profile", name]);
+        // Many tests wait for others most of the time.
+        let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+        command.args(["--test-threads", &(cpus + cpus.div_ceil(2)).to_string()]);
     } else {
         println!("cargo-nextest is not installed: `cargo test` runs the tests, without their time limits");
         command.args(["test", "--workspace", "--no-fail-fast", "--lib", "--bins", "--tests"]);
