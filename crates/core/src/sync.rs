@@ -23,6 +23,24 @@ pub struct SyncLine {
 const COUNT_SHIFT: u32 = 48;
 const SUM_MASK: u64 = (1 << COUNT_SHIFT) - 1;
 
+/// What a member adds to a word at which all arrive.
+#[inline(always)]
+pub(crate) const fn arrival(tag: u32) -> u64 {
+    (1 << COUNT_SHIFT) | tag as u64
+}
+
+/// How many have arrived at a word that holds `sum`.
+#[inline(always)]
+pub(crate) const fn arrived(sum: u64) -> u64 {
+    sum >> COUNT_SHIFT
+}
+
+/// Whether all `members`, who have arrived, came with `tag`.
+#[inline(always)]
+pub(crate) const fn all_with(sum: u64, members: u64, tag: u32) -> bool {
+    sum & SUM_MASK == members * tag as u64
+}
+
 /// What a synchronisation found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
@@ -57,12 +75,12 @@ impl SyncLine {
     /// to each member that has waited.
     #[inline]
     pub fn arrive(&self, members: u32, epoch: u32, tag: u32) {
-        let mine = (1 << COUNT_SHIFT) | u64::from(tag);
+        let mine = arrival(tag);
         let sum = self.arrived.fetch_add(mine, Ordering::AcqRel).wrapping_add(mine);
-        if sum >> COUNT_SHIFT != u64::from(members) {
+        if arrived(sum) != u64::from(members) {
             return;
         }
-        let same = sum & SUM_MASK == u64::from(members) * u64::from(tag);
+        let same = all_with(sum, members.into(), tag);
         // Two flags in turn: this one is read again only by members that have all arrived since.
         // They hold the epoch: a member of a destroyed team may look late, when others use the line again.
         self.differ[epoch as usize % 2].store(if same { 0 } else { epoch }, Ordering::Relaxed);

@@ -10,6 +10,7 @@
 //! static data, and need not be reachable by load and store.
 use crate::amo::AmoOp;
 use crate::error::{Call, Error, Result};
+use crate::sync::{all_with, arrival, arrived};
 use crate::team::Team;
 use crate::until::WaitInt;
 use crate::world::World;
@@ -23,9 +24,6 @@ const ARRIVED: usize = 0;
 const RELEASED: usize = 1;
 /// Word of each member's array that it shows to the others.
 const SHOWN: usize = 2;
-
-const COUNT_SHIFT: u32 = 48;
-const SUM_MASK: u64 = (1 << COUNT_SHIFT) - 1;
 
 /// Values of the word [`RELEASED`].
 const SAME: u64 = 1;
@@ -58,7 +56,7 @@ impl World {
         self.own_range("pSync", psync as usize, SYNC_SIZE * size_of::<i64>(), size_of::<i64>())
             .map_err(Error::without_length)?;
         let first = self.shown(psync, ARRIVED);
-        let untouched = if me == 0 { first >> COUNT_SHIFT < u64::from(size as u32) } else { first == 0 };
+        let untouched = if me == 0 { arrived(first) < u64::from(size as u32) } else { first == 0 };
         if !untouched || self.shown(psync, RELEASED) != 0 || self.shown(psync, SHOWN) != 0 {
             let why = "an element is not SHMEM_SYNC_VALUE: initialise the array on all PEs, and use another \
                        one while a collective of other PEs may still be using it";
@@ -86,10 +84,10 @@ impl World {
     pub(super) fn meet_in_array(&self, team: &Team, psync: *mut i64, call: Call, sign: u32) -> Result<()> {
         // What this thread has stored is visible to whoever sees it arrive.
         crate::order::full_barrier();
-        let (members, mine) = (team.pes().len() as u64, 1 << COUNT_SHIFT | u64::from(sign));
+        let (members, mine) = (team.pes().len() as u64, arrival(sign));
         let sum = self.in_array(psync, ARRIVED, AmoOp::Add, mine, team.pes()[0])?.wrapping_add(mine);
-        if sum >> COUNT_SHIFT == members {
-            let same = sum & SUM_MASK == members * u64::from(sign);
+        if arrived(sum) == members {
+            let same = all_with(sum, members, sign);
             self.in_array(psync, ARRIVED, AmoOp::Swap, 0, team.pes()[0])?;
             for &pe in team.pes() {
                 let verdict = if same { SAME } else { DIFFER };
