@@ -86,5 +86,5 @@ fn wrong_use_is_one_line() {
 #[test]
 fn a_pe_sees_that_it_is_one() {
     let outcome = Job::new(2, tools::program("dushinfo")).run().success();
-    assert!(outcome.stdout.contains("runs as PE 1 of the 2 PEs"), "{outcome:?}");
+    assert!(outcome.stdout.contains("runs as PE 1 of 2 in a dushrun job"), "{outcome:?}");
 }
