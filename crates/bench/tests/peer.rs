@@ -75,7 +75,7 @@ fn fake(folder: &Folder, script: &str) -> String {
 }
 
 #[test]
-fn alone_a_peer_that_hangs_or_crashes_is_reported() {
+fn long_a_peer_that_hangs_or_crashes_is_reported() {
     let folder = Folder::new("bench-fake");
     let script = "case \"$*\" in *put_large*) sleep 1000;; *ping_pong*) kill -SEGV $$;; esac";
     let path = fake(&folder, script);
