@@ -72,12 +72,21 @@ pub struct KernelState {
     /// Device address of a table, by world PE: what has to be added to an own heap address to get at the
     /// PE's copy, or [`KernelState::UNREACHABLE`].
     pub delta: u64,
-    /// Device address of a table of [`KernelTeam`], by team handle.
+    /// Device address of a table of [`KernelTeam`], by the slot in a team's handle.
     pub teams: u64,
     /// Entries of that table.
     pub team_count: u64,
     /// Device address of the ring of requests to the proxy, or 0.
     pub proxy: u64,
+    /// First address of the library's own part of the slice, which ends where the heap begins; the same
+    /// delta leads to the PEs' copies.
+    pub internals: u64,
+    /// Own address of the doorbell: a 32-bit word that isn't 0 while somebody sleeps for a write.
+    pub doorbell: u64,
+    /// PEs whose memory kernels can't load and store.
+    pub remote: u32,
+    /// Zero.
+    pub reserved: u32,
 }
 
 /// A team, as kernels see it.
@@ -90,13 +99,19 @@ pub struct KernelTeam {
     pub n_pes: i32,
     /// Device address of the members' world numbers (32 bits each), or 0: they are the world's.
     pub pes: u64,
+    /// Own address of the team's slot in the internals.
+    pub slot: u64,
+    /// The team that has the slot now: a handle of an earlier one differs.
+    pub handle: i32,
+    /// Zero.
+    pub reserved: u32,
 }
 
 impl KernelState {
     /// First word of a state that was set.
     pub const MAGIC: u64 = 0x6475_7368_6d65_6d31;
     /// Version of the layout.
-    pub const ABI: u32 = 1;
+    pub const ABI: u32 = 2;
     /// Entry of the delta table for a PE whose memory kernels can't load and store.
     pub const UNREACHABLE: i64 = i64::MIN;
 }

@@ -7,6 +7,7 @@
 use crate::coll::slot::TeamSlot;
 use crate::env::DebugLevel;
 use crate::error::{Call, Error, Result};
+use crate::kernels::KernelTeams;
 use crate::sync::{SyncLine, tag};
 use crate::world::World;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -29,7 +30,7 @@ pub mod handles {
 }
 
 /// Low bits of a handle: the slot. The bits above tell successive teams in one slot apart.
-const SLOT_BITS: u32 = 12;
+pub const SLOT_BITS: u32 = 12;
 
 /// What a program asks of a team when it makes it (section 9.4.3). Stored for those who ask; contexts can be
 /// made whatever it says.
@@ -186,6 +187,7 @@ pub(crate) struct Teams {
     slots: RwLock<Vec<Entry>>,
     /// What [`Team::carries`] goes by.
     small: usize,
+    kernels: KernelTeams,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -197,8 +199,15 @@ struct Entry {
 }
 
 impl Teams {
-    pub(crate) fn new(slots: usize, small: usize) -> Teams {
-        Teams { slots: RwLock::new(vec![Entry::default(); slots]), small }
+    /// `pes` PEs in the job, whose own team slots begin at `first_slot`.
+    pub(crate) fn new(slots: usize, small: usize, pes: usize, first_slot: usize) -> Teams {
+        let kernels = KernelTeams::new(slots, pes, first_slot, size_of::<TeamSlot>());
+        Teams { slots: RwLock::new(vec![Entry::default(); slots]), small, kernels }
+    }
+
+    /// What kernels read.
+    pub(crate) fn for_kernels(&self) -> &KernelTeams {
+        &self.kernels
     }
 
     fn get(&self, handle: i32) -> Result<Arc<Team>> {
@@ -248,6 +257,7 @@ impl Teams {
             entry.generation = (entry.generation + 1) & 0x3ffff;
         }
         let handle = (slot as u32 | entry.generation << SLOT_BITS) as i32;
+        self.kernels.set(slot, handle, me, &pes);
         let team = Arc::new(Team::new(handle, slot, pes, me, line).carrying(self.small));
         entry.team = Some(Arc::clone(&team));
         entry.reserved = false;
@@ -255,6 +265,7 @@ impl Teams {
     }
 
     fn remove(&self, slot: usize) {
+        self.kernels.clear(slot);
         self.slots.write().unwrap_or_else(PoisonError::into_inner)[slot].team = None;
     }
 }

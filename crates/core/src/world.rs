@@ -160,7 +160,7 @@ impl World {
             policy,
             transport,
             world_team: OnceLock::new(),
-            teams: Teams::new(settings.team_slots, small_limit(n, fewest)),
+            teams: Teams::new(settings.team_slots, small_limit(n, fewest), n, internals.slots),
             heap: Mutex::new(Allocator::new(layout.heap, layout.heap_at())),
             empty_calls: AtomicU64::new(0),
             contexts: AtomicU32::new(1),
@@ -453,7 +453,7 @@ impl World {
     }
 
     #[cold]
-    fn not_symmetric(&self, arg: &'static str, addr: usize, len: usize) -> Error {
+    pub(crate) fn not_symmetric(&self, arg: &'static str, addr: usize, len: usize) -> Error {
         if len > isize::MAX as usize {
             // What became of a negative count.
             let why = "more than the address space; was the number negative?";
