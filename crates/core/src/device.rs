@@ -99,12 +99,25 @@ pub struct KernelTeam {
     pub n_pes: i32,
     /// Device address of the members' world numbers (32 bits each), or 0: they are the world's.
     pub pes: u64,
-    /// Own address of the team's slot in the internals.
+    /// Device address of this PE's [`crate::coll::device_slot::DeviceSlot`] of the team.
     pub slot: u64,
-    /// The team that has the slot now: a handle of an earlier one differs.
+    /// The team's handle, or -1: no team. Table entries are found by a handle's low bits
+    /// ([`KernelTeam::SLOT_MASK`]), and may belong to a later team.
     pub handle: i32,
-    /// Zero.
+    /// Words of each array of flags in the slot.
+    pub words: u32,
+    /// Bytes of the buffer that each member has at each other.
+    pub cell: u32,
+    /// 0
     pub reserved: u32,
+}
+
+impl KernelTeam {
+    /// Bits of a handle that say where in the table its team is.
+    pub const SLOT_MASK: i32 = (1 << crate::team::SLOT_BITS) - 1;
+    /// The entry of a slot without a team.
+    pub const NONE: KernelTeam =
+        KernelTeam { my_pe: -1, n_pes: 0, pes: 0, slot: 0, handle: -1, words: 0, cell: 0, reserved: 0 };
 }
 
 impl KernelState {

@@ -1,6 +1,7 @@
 //! One PE's view of its job.
 use crate::bootstrap::Bootstrap;
 use crate::buffers::Buffers;
+use crate::coll::device_slot::DeviceSlot;
 use crate::coll::slot::{TeamSlot, small_limit};
 use crate::context::Context;
 use crate::diary::Diary;
@@ -53,6 +54,7 @@ struct Card {
 pub(crate) struct Internals {
     pub doorbell: usize,
     pub slots: usize,
+    pub device_slots: usize,
 }
 
 /// One PE's view of its job. All methods may be called from any thread, collectives of one team from one
@@ -109,7 +111,7 @@ impl World {
             reserved: crate::job::JobPage::reserved(page.pes()),
             // Globals that an earlier init has moved stay where they are, also if this one does not want them.
             static_area: statics::area(if same_image { offer.len } else { moved as usize }),
-            internals: memory::page() + settings.team_slots * size_of::<TeamSlot>(),
+            internals: memory::page() + settings.team_slots * (size_of::<TeamSlot>() + DeviceSlot::bytes(n)),
             heap: (settings.heap_size as usize).next_multiple_of(memory::page()),
         };
         let window = Window::map(fd, me, &layout, settings.equal_addresses && !options.thread_pe);
@@ -135,7 +137,9 @@ impl World {
         };
         let window = Arc::new(window);
         let slice = window.slice() as usize;
-        let internals = Internals { doorbell: slice, slots: slice + memory::page() };
+        let slots = slice + memory::page();
+        let device_slots = slots + settings.team_slots * size_of::<TeamSlot>();
+        let internals = Internals { doorbell: slice, slots, device_slots };
         let policy = SpinPolicy::new(n, cpus(settings));
         let fewest = cards.iter().map(|card| card.cpus as usize).min().unwrap_or(1);
         crate::placement::spread(&policy, Arc::clone(&boot), me);
@@ -160,7 +164,7 @@ impl World {
             policy,
             transport,
             world_team: OnceLock::new(),
-            teams: Teams::new(settings.team_slots, small_limit(n, fewest), n, internals.slots),
+            teams: Teams::new(settings.team_slots, small_limit(n, fewest)),
             heap: Mutex::new(Allocator::new(layout.heap, layout.heap_at())),
             empty_calls: AtomicU64::new(0),
             contexts: AtomicU32::new(1),

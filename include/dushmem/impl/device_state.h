@@ -13,8 +13,10 @@
 struct dushmem_impl_kernel_team {
   int32_t my_pe, n_pes;
   uint64_t pes;  /* world numbers of the members (32 bits each), or 0: they are the world's */
-  uint64_t slot; /* own address of the team's slot in the internals */
+  uint64_t slot; /* own address of the team's slot for kernels, in the internals */
   int32_t handle;
+  uint32_t words; /* of each array of flags in the slot */
+  uint32_t cell;  /* bytes of the buffer that each member has at each other */
   uint32_t reserved;
 };
 
