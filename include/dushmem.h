@@ -97,42 +97,42 @@ extern "C" {
 
 /* Joins the job. Collective; calls are counted, each needs its finalize. */
 void dushmem_init(void);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Number of the calling PE. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 int dushmem_my_pe(void);
 
 /* Number of PEs of the job. */
 int dushmem_n_pes(void);
+#endif
 
 /* Leaves the job with the last of as many calls as init had. Collective. */
-#endif
 void dushmem_finalize(void);
 
 /* Stores 1 between init and the last finalize, else 0. Any thread, any time. */
 void dushmem_query_initialized(int *initialized);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Ends the whole job with this exit status; one PE suffices. Does not return. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 DUSHMEM_IMPL_NORETURN void dushmem_global_exit(int status);
+#endif
 
 /* 1 if PE pe can be reached, else 0. */
-#endif
 int dushmem_pe_accessible(int pe);
 
 /* 1 if addr is symmetric and can be reached on PE pe, else 0. */
 int dushmem_addr_accessible(const void *addr, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Local address of the object dest of PE pe, or NULL where loads and stores cannot reach it. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 void *dushmem_ptr(const void *dest, int pe);
+#endif
 
 /* As ptr, with pe counted in the team. */
-#endif
 void *dushmem_team_ptr(dushmem_team_t team, const void *dest, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Version of the specification that the names follow. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 void dushmem_info_get_version(int *major, int *minor);
 
 /* Stores the vendor string, at most MAX_NAME_LEN characters. */
@@ -168,9 +168,9 @@ void *dushmem_malloc_with_hints(size_t size, long hints);
 void *dushmem_calloc(size_t count, size_t size);
 
 /* ---- Teams (OpenSHMEM 1.6, section 9.4) ---- */
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Number of the calling PE in the team, or -1. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 int dushmem_team_my_pe(dushmem_team_t team);
 
 /* Number of PEs of the team, or -1. */
@@ -178,9 +178,9 @@ int dushmem_team_n_pes(dushmem_team_t team);
 
 /* Number in dest_team of PE src_pe of src_team, or -1. */
 int dushmem_team_translate_pe(dushmem_team_t src_team, int src_pe, dushmem_team_t dest_team);
+#endif
 
 /* A new team of every stride-th PE of the parent. Collective on the parent; 0 on all its PEs on success. */
-#endif
 int dushmem_team_split_strided(dushmem_team_t parent_team, int start, int stride, int size, const dushmem_team_config_t *config, long config_mask, dushmem_team_t *new_team);
 
 /* New teams of the rows (x axis) and columns (y axis) of a grid that is xrange PEs wide. Collective on the parent. */
@@ -207,9 +207,9 @@ void dushmem_ctx_destroy(dushmem_ctx_t ctx);
 int dushmem_ctx_get_team(dushmem_ctx_t ctx, dushmem_team_t *team);
 
 /* ---- Remote memory access (OpenSHMEM 1.6, section 9.6) ---- */
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Copies nelems elements to PE pe; source may be reused on return. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 void dushmem_float_put(float *dest, const float *source, size_t nelems, int pe);
 void dushmem_double_put(double *dest, const double *source, size_t nelems, int pe);
 void dushmem_char_put(char *dest, const char *source, size_t nelems, int pe);
@@ -265,9 +265,9 @@ void dushmem_ctx_ptrdiff_put(dushmem_ctx_t ctx, ptrdiff_t *dest, const ptrdiff_t
 void dushmem_ctx_longdouble_put(dushmem_ctx_t ctx, long double *dest, const long double *source, size_t nelems, int pe);
 void dushmem_ctx_half_put(dushmem_ctx_t ctx, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int pe);
 void dushmem_ctx_bfloat16_put(dushmem_ctx_t ctx, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* As put, elements of N bits. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 void dushmem_put8(void *dest, const void *source, size_t nelems, int pe);
 void dushmem_put16(void *dest, const void *source, size_t nelems, int pe);
 void dushmem_put32(void *dest, const void *source, size_t nelems, int pe);
@@ -279,15 +279,15 @@ void dushmem_ctx_put16(dushmem_ctx_t ctx, void *dest, const void *source, size_t
 void dushmem_ctx_put32(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, int pe);
 void dushmem_ctx_put64(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, int pe);
 void dushmem_ctx_put128(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* As put, nelems bytes. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 void dushmem_putmem(void *dest, const void *source, size_t nelems, int pe);
 #endif
 void dushmem_ctx_putmem(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Writes one value to PE pe. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 void dushmem_float_p(float *dest, float value, int pe);
 void dushmem_double_p(double *dest, double value, int pe);
 void dushmem_char_p(char *dest, char value, int pe);
@@ -343,9 +343,9 @@ void dushmem_ctx_ptrdiff_p(dushmem_ctx_t ctx, ptrdiff_t *dest, ptrdiff_t value, 
 void dushmem_ctx_longdouble_p(dushmem_ctx_t ctx, long double *dest, long double value, int pe);
 void dushmem_ctx_half_p(dushmem_ctx_t ctx, dushmem_impl_half *dest, dushmem_impl_half value, int pe);
 void dushmem_ctx_bfloat16_p(dushmem_ctx_t ctx, dushmem_impl_bfloat16 *dest, dushmem_impl_bfloat16 value, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Strided put: dst and sst are the strides of dest and source in elements, at least 1. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 void dushmem_float_iput(float *dest, const float *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_double_iput(double *dest, const double *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_char_iput(char *dest, const char *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
@@ -401,9 +401,9 @@ void dushmem_ctx_ptrdiff_iput(dushmem_ctx_t ctx, ptrdiff_t *dest, const ptrdiff_
 void dushmem_ctx_longdouble_iput(dushmem_ctx_t ctx, long double *dest, const long double *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_ctx_half_iput(dushmem_ctx_t ctx, dushmem_impl_half *dest, const dushmem_impl_half *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_ctx_bfloat16_iput(dushmem_ctx_t ctx, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Strided put, elements of N bits. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 void dushmem_iput8(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_iput16(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_iput32(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
@@ -481,9 +481,9 @@ void dushmem_ctx_ibput16(dushmem_ctx_t ctx, void *dest, const void *source, ptrd
 void dushmem_ctx_ibput32(dushmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe);
 void dushmem_ctx_ibput64(dushmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe);
 void dushmem_ctx_ibput128(dushmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Copies nelems elements from PE pe. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 void dushmem_float_get(float *dest, const float *source, size_t nelems, int pe);
 void dushmem_double_get(double *dest, const double *source, size_t nelems, int pe);
 void dushmem_char_get(char *dest, const char *source, size_t nelems, int pe);
@@ -539,9 +539,9 @@ void dushmem_ctx_ptrdiff_get(dushmem_ctx_t ctx, ptrdiff_t *dest, const ptrdiff_t
 void dushmem_ctx_longdouble_get(dushmem_ctx_t ctx, long double *dest, const long double *source, size_t nelems, int pe);
 void dushmem_ctx_half_get(dushmem_ctx_t ctx, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int pe);
 void dushmem_ctx_bfloat16_get(dushmem_ctx_t ctx, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* As get, elements of N bits. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 void dushmem_get8(void *dest, const void *source, size_t nelems, int pe);
 void dushmem_get16(void *dest, const void *source, size_t nelems, int pe);
 void dushmem_get32(void *dest, const void *source, size_t nelems, int pe);
@@ -553,15 +553,15 @@ void dushmem_ctx_get16(dushmem_ctx_t ctx, void *dest, const void *source, size_t
 void dushmem_ctx_get32(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, int pe);
 void dushmem_ctx_get64(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, int pe);
 void dushmem_ctx_get128(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* As get, nelems bytes. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 void dushmem_getmem(void *dest, const void *source, size_t nelems, int pe);
 #endif
 void dushmem_ctx_getmem(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Reads one value from PE pe. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 float dushmem_float_g(const float *source, int pe);
 double dushmem_double_g(const double *source, int pe);
 char dushmem_char_g(const char *source, int pe);
@@ -617,9 +617,9 @@ ptrdiff_t dushmem_ctx_ptrdiff_g(dushmem_ctx_t ctx, const ptrdiff_t *source, int 
 long double dushmem_ctx_longdouble_g(dushmem_ctx_t ctx, const long double *source, int pe);
 dushmem_impl_half dushmem_ctx_half_g(dushmem_ctx_t ctx, const dushmem_impl_half *source, int pe);
 dushmem_impl_bfloat16 dushmem_ctx_bfloat16_g(dushmem_ctx_t ctx, const dushmem_impl_bfloat16 *source, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Strided get: dst and sst are the strides of dest and source in elements, at least 1. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 void dushmem_float_iget(float *dest, const float *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_double_iget(double *dest, const double *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_char_iget(char *dest, const char *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
@@ -675,9 +675,9 @@ void dushmem_ctx_ptrdiff_iget(dushmem_ctx_t ctx, ptrdiff_t *dest, const ptrdiff_
 void dushmem_ctx_longdouble_iget(dushmem_ctx_t ctx, long double *dest, const long double *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_ctx_half_iget(dushmem_ctx_t ctx, dushmem_impl_half *dest, const dushmem_impl_half *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_ctx_bfloat16_iget(dushmem_ctx_t ctx, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Strided get, elements of N bits. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 void dushmem_iget8(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_iget16(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_iget32(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
@@ -755,9 +755,9 @@ void dushmem_ctx_ibget16(dushmem_ctx_t ctx, void *dest, const void *source, ptrd
 void dushmem_ctx_ibget32(dushmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe);
 void dushmem_ctx_ibget64(dushmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe);
 void dushmem_ctx_ibget128(dushmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* As put; source is in use until quiet. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 void dushmem_float_put_nbi(float *dest, const float *source, size_t nelems, int pe);
 void dushmem_double_put_nbi(double *dest, const double *source, size_t nelems, int pe);
 void dushmem_char_put_nbi(char *dest, const char *source, size_t nelems, int pe);
@@ -813,9 +813,9 @@ void dushmem_ctx_ptrdiff_put_nbi(dushmem_ctx_t ctx, ptrdiff_t *dest, const ptrdi
 void dushmem_ctx_longdouble_put_nbi(dushmem_ctx_t ctx, long double *dest, const long double *source, size_t nelems, int pe);
 void dushmem_ctx_half_put_nbi(dushmem_ctx_t ctx, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int pe);
 void dushmem_ctx_bfloat16_put_nbi(dushmem_ctx_t ctx, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* As put, elements of N bits; source is in use until quiet. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 void dushmem_put8_nbi(void *dest, const void *source, size_t nelems, int pe);
 void dushmem_put16_nbi(void *dest, const void *source, size_t nelems, int pe);
 void dushmem_put32_nbi(void *dest, const void *source, size_t nelems, int pe);
@@ -827,15 +827,15 @@ void dushmem_ctx_put16_nbi(dushmem_ctx_t ctx, void *dest, const void *source, si
 void dushmem_ctx_put32_nbi(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, int pe);
 void dushmem_ctx_put64_nbi(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, int pe);
 void dushmem_ctx_put128_nbi(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* As put, nelems bytes; source is in use until quiet. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 void dushmem_putmem_nbi(void *dest, const void *source, size_t nelems, int pe);
 #endif
 void dushmem_ctx_putmem_nbi(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* As get; dest is valid after quiet. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 void dushmem_float_get_nbi(float *dest, const float *source, size_t nelems, int pe);
 void dushmem_double_get_nbi(double *dest, const double *source, size_t nelems, int pe);
 void dushmem_char_get_nbi(char *dest, const char *source, size_t nelems, int pe);
@@ -891,9 +891,9 @@ void dushmem_ctx_ptrdiff_get_nbi(dushmem_ctx_t ctx, ptrdiff_t *dest, const ptrdi
 void dushmem_ctx_longdouble_get_nbi(dushmem_ctx_t ctx, long double *dest, const long double *source, size_t nelems, int pe);
 void dushmem_ctx_half_get_nbi(dushmem_ctx_t ctx, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int pe);
 void dushmem_ctx_bfloat16_get_nbi(dushmem_ctx_t ctx, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* As get, elements of N bits; dest is valid after quiet. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 void dushmem_get8_nbi(void *dest, const void *source, size_t nelems, int pe);
 void dushmem_get16_nbi(void *dest, const void *source, size_t nelems, int pe);
 void dushmem_get32_nbi(void *dest, const void *source, size_t nelems, int pe);
@@ -905,17 +905,17 @@ void dushmem_ctx_get16_nbi(dushmem_ctx_t ctx, void *dest, const void *source, si
 void dushmem_ctx_get32_nbi(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, int pe);
 void dushmem_ctx_get64_nbi(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, int pe);
 void dushmem_ctx_get128_nbi(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* As get, nelems bytes; dest is valid after quiet. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 void dushmem_getmem_nbi(void *dest, const void *source, size_t nelems, int pe);
 #endif
 void dushmem_ctx_getmem_nbi(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, int pe);
 
 /* ---- Atomic memory operations (OpenSHMEM 1.6, section 9.7) ---- */
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Reads the value. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 float dushmem_float_atomic_fetch(const float *source, int pe);
 double dushmem_double_atomic_fetch(const double *source, int pe);
 int dushmem_int_atomic_fetch(const int *source, int pe);
@@ -945,9 +945,9 @@ uint32_t dushmem_ctx_uint32_atomic_fetch(dushmem_ctx_t ctx, const uint32_t *sour
 uint64_t dushmem_ctx_uint64_atomic_fetch(dushmem_ctx_t ctx, const uint64_t *source, int pe);
 size_t dushmem_ctx_size_atomic_fetch(dushmem_ctx_t ctx, const size_t *source, int pe);
 ptrdiff_t dushmem_ctx_ptrdiff_atomic_fetch(dushmem_ctx_t ctx, const ptrdiff_t *source, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Writes the value. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 void dushmem_float_atomic_set(float *dest, float value, int pe);
 void dushmem_double_atomic_set(double *dest, double value, int pe);
 void dushmem_int_atomic_set(int *dest, int value, int pe);
@@ -977,9 +977,9 @@ void dushmem_ctx_uint32_atomic_set(dushmem_ctx_t ctx, uint32_t *dest, uint32_t v
 void dushmem_ctx_uint64_atomic_set(dushmem_ctx_t ctx, uint64_t *dest, uint64_t value, int pe);
 void dushmem_ctx_size_atomic_set(dushmem_ctx_t ctx, size_t *dest, size_t value, int pe);
 void dushmem_ctx_ptrdiff_atomic_set(dushmem_ctx_t ctx, ptrdiff_t *dest, ptrdiff_t value, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Writes value if the old value is cond; returns the old value. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 int dushmem_int_atomic_compare_swap(int *dest, int cond, int value, int pe);
 long dushmem_long_atomic_compare_swap(long *dest, long cond, long value, int pe);
 long long dushmem_longlong_atomic_compare_swap(long long *dest, long long cond, long long value, int pe);
@@ -1005,9 +1005,9 @@ uint32_t dushmem_ctx_uint32_atomic_compare_swap(dushmem_ctx_t ctx, uint32_t *des
 uint64_t dushmem_ctx_uint64_atomic_compare_swap(dushmem_ctx_t ctx, uint64_t *dest, uint64_t cond, uint64_t value, int pe);
 size_t dushmem_ctx_size_atomic_compare_swap(dushmem_ctx_t ctx, size_t *dest, size_t cond, size_t value, int pe);
 ptrdiff_t dushmem_ctx_ptrdiff_atomic_compare_swap(dushmem_ctx_t ctx, ptrdiff_t *dest, ptrdiff_t cond, ptrdiff_t value, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Writes the value and returns the old one. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 float dushmem_float_atomic_swap(float *dest, float value, int pe);
 double dushmem_double_atomic_swap(double *dest, double value, int pe);
 int dushmem_int_atomic_swap(int *dest, int value, int pe);
@@ -1037,9 +1037,9 @@ uint32_t dushmem_ctx_uint32_atomic_swap(dushmem_ctx_t ctx, uint32_t *dest, uint3
 uint64_t dushmem_ctx_uint64_atomic_swap(dushmem_ctx_t ctx, uint64_t *dest, uint64_t value, int pe);
 size_t dushmem_ctx_size_atomic_swap(dushmem_ctx_t ctx, size_t *dest, size_t value, int pe);
 ptrdiff_t dushmem_ctx_ptrdiff_atomic_swap(dushmem_ctx_t ctx, ptrdiff_t *dest, ptrdiff_t value, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Adds 1 and returns the old value. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 int dushmem_int_atomic_fetch_inc(int *dest, int pe);
 long dushmem_long_atomic_fetch_inc(long *dest, int pe);
 long long dushmem_longlong_atomic_fetch_inc(long long *dest, int pe);
@@ -1065,9 +1065,9 @@ uint32_t dushmem_ctx_uint32_atomic_fetch_inc(dushmem_ctx_t ctx, uint32_t *dest, 
 uint64_t dushmem_ctx_uint64_atomic_fetch_inc(dushmem_ctx_t ctx, uint64_t *dest, int pe);
 size_t dushmem_ctx_size_atomic_fetch_inc(dushmem_ctx_t ctx, size_t *dest, int pe);
 ptrdiff_t dushmem_ctx_ptrdiff_atomic_fetch_inc(dushmem_ctx_t ctx, ptrdiff_t *dest, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Adds 1. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 void dushmem_int_atomic_inc(int *dest, int pe);
 void dushmem_long_atomic_inc(long *dest, int pe);
 void dushmem_longlong_atomic_inc(long long *dest, int pe);
@@ -1093,9 +1093,9 @@ void dushmem_ctx_uint32_atomic_inc(dushmem_ctx_t ctx, uint32_t *dest, int pe);
 void dushmem_ctx_uint64_atomic_inc(dushmem_ctx_t ctx, uint64_t *dest, int pe);
 void dushmem_ctx_size_atomic_inc(dushmem_ctx_t ctx, size_t *dest, int pe);
 void dushmem_ctx_ptrdiff_atomic_inc(dushmem_ctx_t ctx, ptrdiff_t *dest, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Adds value, wrapping, and returns the old value. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 int dushmem_int_atomic_fetch_add(int *dest, int value, int pe);
 long dushmem_long_atomic_fetch_add(long *dest, long value, int pe);
 long long dushmem_longlong_atomic_fetch_add(long long *dest, long long value, int pe);
@@ -1121,9 +1121,9 @@ uint32_t dushmem_ctx_uint32_atomic_fetch_add(dushmem_ctx_t ctx, uint32_t *dest, 
 uint64_t dushmem_ctx_uint64_atomic_fetch_add(dushmem_ctx_t ctx, uint64_t *dest, uint64_t value, int pe);
 size_t dushmem_ctx_size_atomic_fetch_add(dushmem_ctx_t ctx, size_t *dest, size_t value, int pe);
 ptrdiff_t dushmem_ctx_ptrdiff_atomic_fetch_add(dushmem_ctx_t ctx, ptrdiff_t *dest, ptrdiff_t value, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Adds value, wrapping. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 void dushmem_int_atomic_add(int *dest, int value, int pe);
 void dushmem_long_atomic_add(long *dest, long value, int pe);
 void dushmem_longlong_atomic_add(long long *dest, long long value, int pe);
@@ -1149,9 +1149,9 @@ void dushmem_ctx_uint32_atomic_add(dushmem_ctx_t ctx, uint32_t *dest, uint32_t v
 void dushmem_ctx_uint64_atomic_add(dushmem_ctx_t ctx, uint64_t *dest, uint64_t value, int pe);
 void dushmem_ctx_size_atomic_add(dushmem_ctx_t ctx, size_t *dest, size_t value, int pe);
 void dushmem_ctx_ptrdiff_atomic_add(dushmem_ctx_t ctx, ptrdiff_t *dest, ptrdiff_t value, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Bitwise and; returns the old value. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 unsigned int dushmem_uint_atomic_fetch_and(unsigned int *dest, unsigned int value, int pe);
 unsigned long dushmem_ulong_atomic_fetch_and(unsigned long *dest, unsigned long value, int pe);
 unsigned long long dushmem_ulonglong_atomic_fetch_and(unsigned long long *dest, unsigned long long value, int pe);
@@ -1173,9 +1173,9 @@ uint64_t dushmem_ctx_uint64_atomic_fetch_and(dushmem_ctx_t ctx, uint64_t *dest, 
 int dushmem_ctx_int_atomic_fetch_and(dushmem_ctx_t ctx, int *dest, int value, int pe);
 long dushmem_ctx_long_atomic_fetch_and(dushmem_ctx_t ctx, long *dest, long value, int pe);
 long long dushmem_ctx_longlong_atomic_fetch_and(dushmem_ctx_t ctx, long long *dest, long long value, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Bitwise and. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 void dushmem_uint_atomic_and(unsigned int *dest, unsigned int value, int pe);
 void dushmem_ulong_atomic_and(unsigned long *dest, unsigned long value, int pe);
 void dushmem_ulonglong_atomic_and(unsigned long long *dest, unsigned long long value, int pe);
@@ -1197,9 +1197,9 @@ void dushmem_ctx_uint64_atomic_and(dushmem_ctx_t ctx, uint64_t *dest, uint64_t v
 void dushmem_ctx_int_atomic_and(dushmem_ctx_t ctx, int *dest, int value, int pe);
 void dushmem_ctx_long_atomic_and(dushmem_ctx_t ctx, long *dest, long value, int pe);
 void dushmem_ctx_longlong_atomic_and(dushmem_ctx_t ctx, long long *dest, long long value, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Bitwise or; returns the old value. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 unsigned int dushmem_uint_atomic_fetch_or(unsigned int *dest, unsigned int value, int pe);
 unsigned long dushmem_ulong_atomic_fetch_or(unsigned long *dest, unsigned long value, int pe);
 unsigned long long dushmem_ulonglong_atomic_fetch_or(unsigned long long *dest, unsigned long long value, int pe);
@@ -1221,9 +1221,9 @@ uint64_t dushmem_ctx_uint64_atomic_fetch_or(dushmem_ctx_t ctx, uint64_t *dest, u
 int dushmem_ctx_int_atomic_fetch_or(dushmem_ctx_t ctx, int *dest, int value, int pe);
 long dushmem_ctx_long_atomic_fetch_or(dushmem_ctx_t ctx, long *dest, long value, int pe);
 long long dushmem_ctx_longlong_atomic_fetch_or(dushmem_ctx_t ctx, long long *dest, long long value, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Bitwise or. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 void dushmem_uint_atomic_or(unsigned int *dest, unsigned int value, int pe);
 void dushmem_ulong_atomic_or(unsigned long *dest, unsigned long value, int pe);
 void dushmem_ulonglong_atomic_or(unsigned long long *dest, unsigned long long value, int pe);
@@ -1245,9 +1245,9 @@ void dushmem_ctx_uint64_atomic_or(dushmem_ctx_t ctx, uint64_t *dest, uint64_t va
 void dushmem_ctx_int_atomic_or(dushmem_ctx_t ctx, int *dest, int value, int pe);
 void dushmem_ctx_long_atomic_or(dushmem_ctx_t ctx, long *dest, long value, int pe);
 void dushmem_ctx_longlong_atomic_or(dushmem_ctx_t ctx, long long *dest, long long value, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Bitwise exclusive or; returns the old value. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 unsigned int dushmem_uint_atomic_fetch_xor(unsigned int *dest, unsigned int value, int pe);
 unsigned long dushmem_ulong_atomic_fetch_xor(unsigned long *dest, unsigned long value, int pe);
 unsigned long long dushmem_ulonglong_atomic_fetch_xor(unsigned long long *dest, unsigned long long value, int pe);
@@ -1269,9 +1269,9 @@ uint64_t dushmem_ctx_uint64_atomic_fetch_xor(dushmem_ctx_t ctx, uint64_t *dest, 
 int dushmem_ctx_int_atomic_fetch_xor(dushmem_ctx_t ctx, int *dest, int value, int pe);
 long dushmem_ctx_long_atomic_fetch_xor(dushmem_ctx_t ctx, long *dest, long value, int pe);
 long long dushmem_ctx_longlong_atomic_fetch_xor(dushmem_ctx_t ctx, long long *dest, long long value, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Bitwise exclusive or. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 void dushmem_uint_atomic_xor(unsigned int *dest, unsigned int value, int pe);
 void dushmem_ulong_atomic_xor(unsigned long *dest, unsigned long value, int pe);
 void dushmem_ulonglong_atomic_xor(unsigned long long *dest, unsigned long long value, int pe);
@@ -1499,9 +1499,9 @@ void dushmem_ctx_long_atomic_fetch_xor_nbi(dushmem_ctx_t ctx, long *fetch, long 
 void dushmem_ctx_longlong_atomic_fetch_xor_nbi(dushmem_ctx_t ctx, long long *fetch, long long *dest, long long value, int pe);
 
 /* ---- Signals (OpenSHMEM 1.6, section 9.8) ---- */
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* A put, after which the word sig_addr of PE pe is set or added to (sig_op). */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 void dushmem_float_put_signal(float *dest, const float *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_double_put_signal(double *dest, const double *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_char_put_signal(char *dest, const char *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
@@ -1557,9 +1557,9 @@ void dushmem_ctx_ptrdiff_put_signal(dushmem_ctx_t ctx, ptrdiff_t *dest, const pt
 void dushmem_ctx_longdouble_put_signal(dushmem_ctx_t ctx, long double *dest, const long double *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_ctx_half_put_signal(dushmem_ctx_t ctx, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_ctx_bfloat16_put_signal(dushmem_ctx_t ctx, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* As put_signal, elements of N bits. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 void dushmem_put8_signal(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_put16_signal(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_put32_signal(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
@@ -1571,15 +1571,15 @@ void dushmem_ctx_put16_signal(dushmem_ctx_t ctx, void *dest, const void *source,
 void dushmem_ctx_put32_signal(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_ctx_put64_signal(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_ctx_put128_signal(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* As put_signal, nelems bytes. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 void dushmem_putmem_signal(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 #endif
 void dushmem_ctx_putmem_signal(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* A put, after which the word sig_addr of PE pe is set or added to (sig_op); source is in use until quiet. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 void dushmem_float_put_signal_nbi(float *dest, const float *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_double_put_signal_nbi(double *dest, const double *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_char_put_signal_nbi(char *dest, const char *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
@@ -1635,9 +1635,9 @@ void dushmem_ctx_ptrdiff_put_signal_nbi(dushmem_ctx_t ctx, ptrdiff_t *dest, cons
 void dushmem_ctx_longdouble_put_signal_nbi(dushmem_ctx_t ctx, long double *dest, const long double *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_ctx_half_put_signal_nbi(dushmem_ctx_t ctx, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_ctx_bfloat16_put_signal_nbi(dushmem_ctx_t ctx, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* As put_signal, elements of N bits; source is in use until quiet. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 void dushmem_put8_signal_nbi(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_put16_signal_nbi(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_put32_signal_nbi(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
@@ -1649,9 +1649,9 @@ void dushmem_ctx_put16_signal_nbi(dushmem_ctx_t ctx, void *dest, const void *sou
 void dushmem_ctx_put32_signal_nbi(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_ctx_put64_signal_nbi(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_ctx_put128_signal_nbi(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* As put_signal, nelems bytes; source is in use until quiet. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 void dushmem_putmem_signal_nbi(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 #endif
 void dushmem_ctx_putmem_signal_nbi(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
@@ -1659,13 +1659,13 @@ void dushmem_ctx_putmem_signal_nbi(dushmem_ctx_t ctx, void *dest, const void *so
 /* Adds to a signal word of PE pe. */
 void dushmem_signal_add(uint64_t *sig_addr, uint64_t signal, int pe);
 void dushmem_ctx_signal_add(dushmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signal, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Reads a signal word of the calling PE. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 uint64_t dushmem_signal_fetch(const uint64_t *sig_addr);
+#endif
 
 /* Sets a signal word of PE pe. */
-#endif
 void dushmem_signal_set(uint64_t *sig_addr, uint64_t signal, int pe);
 void dushmem_ctx_signal_set(dushmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signal, int pe);
 
@@ -1678,9 +1678,9 @@ void dushmem_ctx_session_start(dushmem_ctx_t ctx, long options, const dushmem_ct
 void dushmem_ctx_session_stop(dushmem_ctx_t ctx);
 
 /* ---- Collectives (OpenSHMEM 1.6, section 9.10) ---- */
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Waits for all PEs; completes the default context first. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 void dushmem_barrier_all(void);
 
 /* Waits for the team's PEs; completes stores only. */
@@ -1721,9 +1721,9 @@ int dushmem_bfloat16_alltoall(dushmem_team_t team, dushmem_impl_bfloat16 *dest, 
 
 /* As alltoall, nelems bytes a pair of PEs. */
 int dushmem_alltoallmem(dushmem_team_t team, void *dest, const void *source, size_t nelems);
+#endif
 
 /* As alltoall, with every sst-th element of source and every dst-th of dest. */
-#endif
 int dushmem_float_alltoalls(dushmem_team_t team, float *dest, const float *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems);
 int dushmem_double_alltoalls(dushmem_team_t team, double *dest, const double *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems);
 int dushmem_char_alltoalls(dushmem_team_t team, char *dest, const char *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems);
@@ -1753,9 +1753,9 @@ int dushmem_bfloat16_alltoalls(dushmem_team_t team, dushmem_impl_bfloat16 *dest,
 
 /* As alltoalls, nelems bytes a pair of PEs. */
 int dushmem_alltoallsmem(dushmem_team_t team, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Copies source of PE_root to dest on every PE of the team, its own included. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 int dushmem_float_broadcast(dushmem_team_t team, float *dest, const float *source, size_t nelems, int PE_root);
 int dushmem_double_broadcast(dushmem_team_t team, double *dest, const double *source, size_t nelems, int PE_root);
 int dushmem_char_broadcast(dushmem_team_t team, char *dest, const char *source, size_t nelems, int PE_root);
@@ -2291,9 +2291,9 @@ int dushmem_bfloat16_prod_reducescatter(dushmem_team_t team, dushmem_impl_bfloat
 #endif
 
 /* ---- Point-to-point synchronization (OpenSHMEM 1.6, section 9.11) ---- */
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Waits until *ivar compares so with cmp_value. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 void dushmem_int_wait_until(int *ivar, int cmp, int cmp_value);
 void dushmem_long_wait_until(long *ivar, int cmp, long cmp_value);
 void dushmem_longlong_wait_until(long long *ivar, int cmp, long long cmp_value);
@@ -2522,15 +2522,15 @@ uint64_t dushmem_signal_wait_until(uint64_t *sig_addr, int cmp, uint64_t cmp_val
 #endif
 
 /* ---- Memory ordering (OpenSHMEM 1.6, section 9.12) ---- */
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Orders deliveries to each PE: earlier puts, atomics and stores before later ones. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 void dushmem_fence(void);
 #endif
 void dushmem_ctx_fence(dushmem_ctx_t ctx);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Completes all earlier operations of the context, visible to all PEs. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 void dushmem_quiet(void);
 #endif
 void dushmem_ctx_quiet(dushmem_ctx_t ctx);
@@ -2565,6 +2565,7 @@ DUSHMEM_IMPL_INLINE_FAMILY(dushmem)
 
 #ifdef DUSHMEM_IMPL_DEVICE_COMPILER
 #include <dushmem/gen/device_dushmem.h>
+#include <dushmem/gen/device_dushmemx.h>
 #endif
 
 #include <dushmem/gen/dushmem_generic.h>

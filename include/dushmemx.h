@@ -122,20 +122,20 @@ int dushmemx_culibrary_init(struct CUlib_st *library);
 
 /* Ends what culibrary_init began. */
 int dushmemx_culibrary_finalize(struct CUlib_st *library);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Version of the library. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 void dushmemx_vendor_get_version_info(int *major, int *minor, int *patch);
 #endif
 
 /* ---- Memory management (OpenSHMEM 1.6, section 9.3) ---- */
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Address that reaches the object on all PEs of the team at once: NULL, there is none on this machine. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 void *dushmemx_mc_ptr(dushmem_team_t team, const void *ptr);
+#endif
 
 /* Registers a buffer of the program as source and destination of transfers. */
-#endif
 int dushmemx_buffer_register(void *addr, size_t length);
 
 /* Forgets the registered buffer that begins at addr. */
@@ -167,9 +167,9 @@ int dushmemx_team_split_list(dushmem_team_t parent_team, const int *pes, int npe
 int dushmemx_qp_create(int num_qps, dushmemx_qp_handle_t **out_qp_array);
 
 /* ---- Signals (OpenSHMEM 1.6, section 9.8) ---- */
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Sets or adds to (sig_op) a signal word of PE pe. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 void dushmemx_signal_op(uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 #endif
 
@@ -1045,10 +1045,6 @@ int dushmemx_bfloat16_prod_reducescatter_on_stream(dushmem_team_t team, dushmem_
 
 #ifdef __cplusplus
 }
-#endif
-
-#ifdef DUSHMEM_IMPL_DEVICE_COMPILER
-#include <dushmem/gen/device_dushmemx.h>
 #endif
 
 #endif

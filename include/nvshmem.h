@@ -77,20 +77,20 @@ extern "C" {
 
 /* Joins the job. Collective; calls are counted, each needs its finalize. */
 void nvshmem_init(void);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Number of the calling PE. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 int nvshmem_my_pe(void);
 
 /* Number of PEs of the job. */
 int nvshmem_n_pes(void);
+#endif
 
 /* Leaves the job with the last of as many calls as init had. Collective. */
-#endif
 void nvshmem_finalize(void);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Ends the whole job with this exit status; one PE suffices. Does not return. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 DUSHMEM_IMPL_NORETURN void nvshmem_global_exit(int status);
 
 /* Local address of the object dest of PE pe, or NULL where loads and stores cannot reach it. */
@@ -126,9 +126,9 @@ void *nvshmem_align(size_t alignment, size_t size);
 void *nvshmem_calloc(size_t count, size_t size);
 
 /* ---- Teams (OpenSHMEM 1.6, section 9.4) ---- */
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Number of the calling PE in the team, or -1. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 int nvshmem_team_my_pe(nvshmem_team_t team);
 
 /* Number of PEs of the team, or -1. */
@@ -136,9 +136,9 @@ int nvshmem_team_n_pes(nvshmem_team_t team);
 
 /* Number in dest_team of PE src_pe of src_team, or -1. */
 int nvshmem_team_translate_pe(nvshmem_team_t src_team, int src_pe, nvshmem_team_t dest_team);
+#endif
 
 /* A new team of every stride-th PE of the parent. Collective on the parent; 0 on all its PEs on success. */
-#endif
 int nvshmem_team_split_strided(nvshmem_team_t parent_team, int start, int stride, int size, const nvshmem_team_config_t *config, long config_mask, nvshmem_team_t *new_team);
 
 /* New teams of the rows (x axis) and columns (y axis) of a grid that is xrange PEs wide. Collective on the parent. */
@@ -151,9 +151,9 @@ void nvshmem_team_destroy(nvshmem_team_t team);
 void nvshmem_team_get_config(nvshmem_team_t team, nvshmem_team_config_t *config);
 
 /* ---- Remote memory access (OpenSHMEM 1.6, section 9.6) ---- */
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Copies nelems elements to PE pe; source may be reused on return. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 void nvshmem_float_put(float *dest, const float *source, size_t nelems, int pe);
 void nvshmem_double_put(double *dest, const double *source, size_t nelems, int pe);
 void nvshmem_char_put(char *dest, const char *source, size_t nelems, int pe);
@@ -425,9 +425,9 @@ void nvshmem_getmem_nbi(void *dest, const void *source, size_t nelems, int pe);
 #endif
 
 /* ---- Atomic memory operations (OpenSHMEM 1.6, section 9.7) ---- */
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Reads the value. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 float nvshmem_float_atomic_fetch(const float *source, int pe);
 double nvshmem_double_atomic_fetch(const double *source, int pe);
 int nvshmem_int_atomic_fetch(const int *source, int pe);
@@ -619,9 +619,9 @@ void nvshmem_longlong_atomic_xor(long long *dest, long long value, int pe);
 #endif
 
 /* ---- Signals (OpenSHMEM 1.6, section 9.8) ---- */
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* A put, after which the word sig_addr of PE pe is set or added to (sig_op). */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 void nvshmem_float_put_signal(float *dest, const float *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void nvshmem_double_put_signal(double *dest, const double *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void nvshmem_char_put_signal(char *dest, const char *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
@@ -700,9 +700,9 @@ uint64_t nvshmem_signal_fetch(const uint64_t *sig_addr);
 #endif
 
 /* ---- Collectives (OpenSHMEM 1.6, section 9.10) ---- */
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Waits for all PEs; completes the default context first. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 void nvshmem_barrier_all(void);
 
 /* Waits for the team's PEs; completes stores only. */
@@ -1134,9 +1134,9 @@ int nvshmem_bfloat16_prod_reducescatter(nvshmem_team_t team, dushmem_impl_bfloat
 #endif
 
 /* ---- Point-to-point synchronization (OpenSHMEM 1.6, section 9.11) ---- */
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Waits until *ivar compares so with cmp_value. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 void nvshmem_int_wait_until(int *ivar, int cmp, int cmp_value);
 void nvshmem_long_wait_until(long *ivar, int cmp, long cmp_value);
 void nvshmem_longlong_wait_until(long long *ivar, int cmp, long long cmp_value);
@@ -1365,9 +1365,9 @@ uint64_t nvshmem_signal_wait_until(uint64_t *sig_addr, int cmp, uint64_t cmp_val
 #endif
 
 /* ---- Memory ordering (OpenSHMEM 1.6, section 9.12) ---- */
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Orders deliveries to each PE: earlier puts, atomics and stores before later ones. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 void nvshmem_fence(void);
 
 /* Completes all earlier operations of the context, visible to all PEs. */
@@ -1384,6 +1384,7 @@ DUSHMEM_IMPL_INLINE_FAMILY(nvshmem)
 
 #ifdef DUSHMEM_IMPL_DEVICE_COMPILER
 #include <dushmem/gen/device_nvshmem.h>
+#include <dushmem/gen/device_nvshmemx.h>
 #endif
 
 #define nvshmem_sync nvshmem_team_sync

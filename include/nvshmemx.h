@@ -130,13 +130,13 @@ int nvshmemx_culibrary_init(struct CUlib_st *library);
 
 /* Ends what culibrary_init began. */
 int nvshmemx_culibrary_finalize(struct CUlib_st *library);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Version of the library. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 void nvshmemx_vendor_get_version_info(int *major, int *minor, int *patch);
+#endif
 
 /* What NVSHMEM's headers call to initialise. */
-#endif
 int nvshmemid_hostlib_init_attr(int requested, int *provided, unsigned int bootstrap_flags, nvshmemx_init_attr_t *attr, nvshmemi_version_t device_lib_version, nvshmemx_device_lib_init_cb cb);
 
 /* What NVSHMEM's headers call to finalize. */
@@ -146,13 +146,13 @@ void nvshmemid_hostlib_finalize(void *device_ctx, void *transport_device_ctx);
 int nvshmemid_init_status(void);
 
 /* ---- Memory management (OpenSHMEM 1.6, section 9.3) ---- */
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Address that reaches the object on all PEs of the team at once: NULL, there is none on this machine. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 void *nvshmemx_mc_ptr(nvshmem_team_t team, const void *ptr);
+#endif
 
 /* Registers a buffer of the program as source and destination of transfers. */
-#endif
 int nvshmemx_buffer_register(void *addr, size_t length);
 
 /* Forgets the registered buffer that begins at addr. */
@@ -181,9 +181,9 @@ int nvshmemx_team_init(nvshmem_team_t *team, nvshmem_team_config_t *config, long
 int nvshmemx_qp_create(int num_qps, nvshmemx_qp_handle_t **out_qp_array);
 
 /* ---- Signals (OpenSHMEM 1.6, section 9.8) ---- */
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Sets or adds to (sig_op) a signal word of PE pe. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 void nvshmemx_signal_op(uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 #endif
 
@@ -1022,10 +1022,6 @@ int nvshmemx_bfloat16_prod_reducescatter_on_stream(nvshmem_team_t team, dushmem_
 
 #ifdef __cplusplus
 }
-#endif
-
-#ifdef DUSHMEM_IMPL_DEVICE_COMPILER
-#include <dushmem/gen/device_nvshmemx.h>
 #endif
 
 #endif

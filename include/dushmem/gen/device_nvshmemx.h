@@ -1003,22 +1003,22 @@ DUSHMEM_IMPL_DEVICE_NAME void nvshmemx_qp_half_put_signal_nbi_block(dushmem_impl
 DUSHMEM_IMPL_DEVICE_NAME void nvshmemx_qp_bfloat16_put_signal_nbi_block(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, int qp_index) { DUSHMEM_IMPL_ONLY("nvshmemx_qp_bfloat16_put_signal_nbi_block", ::dushmem::device::put_signal_nbi<::dushmem::device::scope::block>(::dushmem::device::impl::queue_pair(qp_index), dest, source, nelems, sig_addr, signal, sig_op, pe)) }
 
 /* qp: qp_quiet */
-DUSHMEM_IMPL_DEVICE_NAME void nvshmemx_qp_quiet(int pe, const int *qp_handle, int num_qps) { DUSHMEM_IMPL_ONLY("nvshmemx_qp_quiet", ::dushmem::device::impl::quiet_queue_pairs<::dushmem::device::scope::thread>(qp_handle, num_qps)) }
+DUSHMEM_IMPL_DEVICE_NAME void nvshmemx_qp_quiet(int pe, const int *qp_handle, int num_qps) { DUSHMEM_IMPL_ONLY("nvshmemx_qp_quiet", ::dushmem::device::impl::quiet_queue_pairs<::dushmem::device::scope::thread>(pe, qp_handle, num_qps)) }
 
 /* qp: qp_quiet_warp */
-DUSHMEM_IMPL_DEVICE_NAME void nvshmemx_qp_quiet_warp(int pe, const int *qp_handle, int num_qps) { DUSHMEM_IMPL_ONLY("nvshmemx_qp_quiet_warp", ::dushmem::device::impl::quiet_queue_pairs<::dushmem::device::scope::warp>(qp_handle, num_qps)) }
+DUSHMEM_IMPL_DEVICE_NAME void nvshmemx_qp_quiet_warp(int pe, const int *qp_handle, int num_qps) { DUSHMEM_IMPL_ONLY("nvshmemx_qp_quiet_warp", ::dushmem::device::impl::quiet_queue_pairs<::dushmem::device::scope::warp>(pe, qp_handle, num_qps)) }
 
 /* qp: qp_quiet_block */
-DUSHMEM_IMPL_DEVICE_NAME void nvshmemx_qp_quiet_block(int pe, const int *qp_handle, int num_qps) { DUSHMEM_IMPL_ONLY("nvshmemx_qp_quiet_block", ::dushmem::device::impl::quiet_queue_pairs<::dushmem::device::scope::block>(qp_handle, num_qps)) }
+DUSHMEM_IMPL_DEVICE_NAME void nvshmemx_qp_quiet_block(int pe, const int *qp_handle, int num_qps) { DUSHMEM_IMPL_ONLY("nvshmemx_qp_quiet_block", ::dushmem::device::impl::quiet_queue_pairs<::dushmem::device::scope::block>(pe, qp_handle, num_qps)) }
 
 /* qp: qp_fence */
-DUSHMEM_IMPL_DEVICE_NAME void nvshmemx_qp_fence(int pe, const int *qp_handle, int num_qps) { DUSHMEM_IMPL_ONLY("nvshmemx_qp_fence", ::dushmem::device::impl::fence_queue_pairs<::dushmem::device::scope::thread>(qp_handle, num_qps)) }
+DUSHMEM_IMPL_DEVICE_NAME void nvshmemx_qp_fence(int pe, const int *qp_handle, int num_qps) { DUSHMEM_IMPL_ONLY("nvshmemx_qp_fence", ::dushmem::device::impl::fence_queue_pairs<::dushmem::device::scope::thread>(pe, qp_handle, num_qps)) }
 
 /* qp: qp_fence_warp */
-DUSHMEM_IMPL_DEVICE_NAME void nvshmemx_qp_fence_warp(int pe, const int *qp_handle, int num_qps) { DUSHMEM_IMPL_ONLY("nvshmemx_qp_fence_warp", ::dushmem::device::impl::fence_queue_pairs<::dushmem::device::scope::warp>(qp_handle, num_qps)) }
+DUSHMEM_IMPL_DEVICE_NAME void nvshmemx_qp_fence_warp(int pe, const int *qp_handle, int num_qps) { DUSHMEM_IMPL_ONLY("nvshmemx_qp_fence_warp", ::dushmem::device::impl::fence_queue_pairs<::dushmem::device::scope::warp>(pe, qp_handle, num_qps)) }
 
 /* qp: qp_fence_block */
-DUSHMEM_IMPL_DEVICE_NAME void nvshmemx_qp_fence_block(int pe, const int *qp_handle, int num_qps) { DUSHMEM_IMPL_ONLY("nvshmemx_qp_fence_block", ::dushmem::device::impl::fence_queue_pairs<::dushmem::device::scope::block>(qp_handle, num_qps)) }
+DUSHMEM_IMPL_DEVICE_NAME void nvshmemx_qp_fence_block(int pe, const int *qp_handle, int num_qps) { DUSHMEM_IMPL_ONLY("nvshmemx_qp_fence_block", ::dushmem::device::impl::fence_queue_pairs<::dushmem::device::scope::block>(pe, qp_handle, num_qps)) }
 
 /* signal: <T>_put_signal_warp */
 DUSHMEM_IMPL_DEVICE_NAME void nvshmemx_float_put_signal_warp(float *dest, const float *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) { DUSHMEM_IMPL_ONLY("nvshmemx_float_put_signal_warp", ::dushmem::device::put_signal<::dushmem::device::scope::warp>(dest, source, nelems, sig_addr, signal, sig_op, pe)) }

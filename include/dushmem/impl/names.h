@@ -43,10 +43,11 @@ DUSHMEM_IMPL_FN context queue_pair(int handle) {
   return context{made ? handle : 0};
 }
 
-template <class S> DUSHMEM_IMPL_FN void quiet_queue_pairs(const int *handles, int n) {
+/* What is completed or ordered for all PEs is so for one. */
+template <class S> DUSHMEM_IMPL_FN void quiet_queue_pairs(int, const int *handles, int n) {
   for (int i = 0; i < n; i++) quiet<S>(queue_pair(handles[i]));
 }
-template <class S> DUSHMEM_IMPL_FN void fence_queue_pairs(const int *handles, int n) {
+template <class S> DUSHMEM_IMPL_FN void fence_queue_pairs(int, const int *handles, int n) {
   for (int i = 0; i < n; i++) fence<S>(queue_pair(handles[i]));
 }
 

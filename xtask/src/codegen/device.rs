@@ -157,18 +157,18 @@ fn body(function: &DeviceFunction<'_>) -> String {
         }
         "p" | "g" => call(&stem, &[&element]),
         "quiet" | "fence" if parts.qp => {
-            format!("::dushmem::device::impl::{stem}_queue_pairs<{scope}>(qp_handle, num_qps)")
+            format!("::dushmem::device::impl::{stem}_queue_pairs<{scope}>(pe, qp_handle, num_qps)")
         }
         "team_sync" => call("sync", &[&scope]),
         "test_all_vector" | "test_any_vector" | "test_some_vector" | "wait_until_all_vector"
         | "wait_until_any_vector" | "wait_until_some_vector" => {
-            call(stem.trim_end_matches("_vector"), &[&scope, &element]).replace("cmp_values", &format!("(const {element} *)cmp_values"))
+            call(stem.trim_end_matches("_vector"), &[&scope, &element])
         }
         "test" | "wait_until" | "test_all" | "test_any" | "test_some" | "wait_until_all" | "wait_until_any" | "wait_until_some" => {
             void(call(&stem, &[&scope, &element]))
         }
         "signal_op" | "signal_fetch" => call(&stem, &[]),
-        atomic if atomic.starts_with("atomic_") => call(atomic, &[&element]),
+        atomic if atomic.starts_with("atomic_") => void(call(atomic, &[&element])),
         _ => call(&stem, &[&scope]),
     }
 }

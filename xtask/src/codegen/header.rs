@@ -76,11 +76,13 @@ impl Prototypes<'_> {
         };
         let age =
             op.deprecated.as_ref().map_or(String::new(), |version| format!(" Deprecated since {version}."));
-        let _ = write!(self.text, "\n/* {}{age} */\n", op.doc);
-        for function in functions(self.table, op, space) {
+        for (i, function) in functions(self.table, op, space).iter().enumerate() {
             let name = if twins { function.twin() } else { Some(function.name()) };
             let Some(name) = name else { continue };
-            self.owned_by_device(self.table.on_device(&function));
+            self.owned_by_device(self.table.on_device(function));
+            if i == 0 {
+                let _ = write!(self.text, "\n/* {}{age} */\n", op.doc);
+            }
             let _ = writeln!(self.text, "{attribute}{};", function.prototype(&name));
         }
     }
@@ -146,12 +148,14 @@ const C89: &str = "\
 #endif
 ";
 
-/// The line that brings a space's names for kernels.
-fn kernels(space: Space) -> String {
-    format!(
-        "\n#ifdef DUSHMEM_IMPL_DEVICE_COMPILER\n#include <{}>\n#endif\n",
-        super::device::header_name(space)
-    )
+/// What brings a family's names for kernels: the extensions too, which programs use that include the first
+/// header only.
+fn kernels(family: Family) -> String {
+    let include = |extension| {
+        let space = Space { family, extension, plain: false };
+        format!("#include <{}>\n", super::device::header_name(space))
+    };
+    format!("\n#ifdef DUSHMEM_IMPL_DEVICE_COMPILER\n{}{}#endif\n", include(false), include(true))
 }
 
 pub fn extern_c(text: &str) -> String {
@@ -166,7 +170,7 @@ fn base_header(table: &Table, family: Family) -> String {
         Family::Nvshmem => "The names of NVSHMEM, on CPUs and GPUs.",
         Family::Shmem => "OpenSHMEM 1.6. Section numbers are those of its text.",
     };
-    let device = if family == Family::Shmem { String::new() } else { kernels(space) };
+    let device = if family == Family::Shmem { String::new() } else { kernels(family) };
     let mut condition = "!defined(DUSHMEM_NO_INLINE)".to_string();
     if family != Family::Shmem {
         condition += " && !defined(DUSHMEM_IMPL_DEVICE_COMPILER)";
@@ -197,9 +201,8 @@ fn extension_header(table: &Table, family: Family) -> String {
     };
     let prototypes = body(table, space, false);
     let prototypes = if prototypes.is_empty() { String::new() } else { extern_c(&prototypes) };
-    let device = if family == Family::Shmem { String::new() } else { kernels(space) };
     let text = format!(
-        "\n/* {about} */\n\n#include <{name}.h>\n{}\n{}{}{prototypes}{device}",
+        "\n/* {about} */\n\n#include <{name}.h>\n{}\n{}{}{prototypes}",
         typedefs::extension(family),
         constants(table, space),
         errors(table, space),

@@ -518,26 +518,29 @@ impl Table {
         Ok(())
     }
 
-    /// Types of a kernel's function in a family. Device compilers have no `long double`, and no complex numbers
-    /// in kernels.
+    /// Whether kernels have the type: device compilers have no `long double`, and no complex numbers there.
+    pub fn in_kernels(&self, ty: &Type) -> bool {
+        !["longdouble", "complexf", "complexd"].contains(&ty.name.as_str())
+    }
+
+    /// Types of a kernel's function in a family.
     pub fn device_members(&self, table: &str, family: Family) -> Vec<&Type> {
         let mut members = self.members(table, family);
-        members.retain(|ty| !["longdouble", "complexf", "complexd"].contains(&ty.name.as_str()));
+        members.retain(|ty| self.in_kernels(ty));
         members
+    }
+
+    /// True if kernels may call the operation too.
+    pub fn has_device_twin(&self, op: &Op, space: Space) -> bool {
+        let of = |row: &DeviceOp| row.name == op.name && row.spaces.contains(&space);
+        self.device.iter().any(|row| row.presence == Presence::Twin && of(row))
     }
 
     /// True if kernels may call the function too, so that its device form owns the name there.
     pub fn on_device(&self, function: &super::expand::Function<'_>) -> bool {
-        let of = |row: &&DeviceOp| {
-            row.presence == Presence::Twin && row.name == function.op.name && row.spaces.contains(&function.space)
-        };
-        let Some(row) = self.device.iter().find(of).filter(|_| !function.ctx) else { return false };
-        match (&row.table, function.ty) {
-            (Some(table), Some(ty)) => {
-                self.device_members(table, function.space.family).iter().any(|other| other.name == ty.name)
-            }
-            _ => true,
-        }
+        !function.ctx
+            && self.has_device_twin(function.op, function.space)
+            && function.ty.is_none_or(|ty| self.in_kernels(ty))
     }
 }
 
