@@ -37,11 +37,8 @@ struct wide {
   uint64_t low, high;
 };
 
-/* The context of a queue pair. The constants below 2 and ANY are the default one. */
-DUSHMEM_IMPL_FN context queue_pair(int handle) {
-  const bool made = handle >= 2 && handle != DUSHMEM_IMPL_ANY_QUEUE_PAIR;
-  return context{made ? handle : 0};
-}
+/* Queue pairs are contexts of the same number; 0, 1 and ANY stand for the default one. */
+DUSHMEM_IMPL_FN context queue_pair(int handle) { return context{handle}; }
 
 /* What is completed or ordered for all PEs is so for one. */
 template <class S> DUSHMEM_IMPL_FN void quiet_queue_pairs(int, const int *handles, int n) {

@@ -132,7 +132,6 @@ fn body(function: &DeviceFunction<'_>) -> String {
     }).collect();
     let arguments = arguments.join(", ");
     let scope = format!("::dushmem::device::scope::{}", parts.scope);
-    let element = function.ty.map_or_else(String::new, |ty| super::inline::spelled(&ty.c));
     let call = |name: &str, templates: &[&str]| {
         let list = templates.join(", ");
         let list = if list.is_empty() { list } else { format!("<{list}>") };
@@ -155,20 +154,20 @@ fn body(function: &DeviceFunction<'_>) -> String {
         "global_exit" | "mc_ptr" | "info_get_version" | "info_get_name" | "vendor_get_version_info" => {
             call(&format!("impl::{stem}"), &[])
         }
-        "p" | "g" => call(&stem, &[&element]),
+        "p" | "g" => call(&stem, &[]),
         "quiet" | "fence" if parts.qp => {
             format!("::dushmem::device::impl::{stem}_queue_pairs<{scope}>(pe, qp_handle, num_qps)")
         }
         "team_sync" => call("sync", &[&scope]),
         "test_all_vector" | "test_any_vector" | "test_some_vector" | "wait_until_all_vector"
         | "wait_until_any_vector" | "wait_until_some_vector" => {
-            call(stem.trim_end_matches("_vector"), &[&scope, &element])
+            call(stem.trim_end_matches("_vector"), &[&scope])
         }
         "test" | "wait_until" | "test_all" | "test_any" | "test_some" | "wait_until_all" | "wait_until_any" | "wait_until_some" => {
-            void(call(&stem, &[&scope, &element]))
+            void(call(&stem, &[&scope]))
         }
         "signal_op" | "signal_fetch" => call(&stem, &[]),
-        atomic if atomic.starts_with("atomic_") => void(call(atomic, &[&element])),
+        atomic if atomic.starts_with("atomic_") => void(call(atomic, &[])),
         _ => call(&stem, &[&scope]),
     }
 }
