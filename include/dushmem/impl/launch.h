@@ -20,8 +20,10 @@ namespace dushmem {
 namespace emu {
 
 inline thread_local void *shared_base = nullptr;
-/* True on an OS thread while it runs a kernel. */
-inline thread_local bool in_kernel = false;
+inline thread_local bool kernel_runs = false;
+
+/* True on an OS thread that runs a kernel. */
+inline bool in_kernel() { return kernel_runs; }
 
 inline void locate(dushmem_emu_place *place) {
   place->thread = &threadIdx;
@@ -29,7 +31,7 @@ inline void locate(dushmem_emu_place *place) {
   place->block_dim = &blockDim;
   place->grid_dim = &gridDim;
   place->shared = &shared_base;
-  if (place->size >= sizeof *place) place->in_kernel = &in_kernel;
+  if (place->size >= sizeof *place) place->in_kernel = &kernel_runs;
 }
 
 /* What stands between <<< and >>>. */
