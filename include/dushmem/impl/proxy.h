@@ -57,7 +57,7 @@ enum : uint32_t {
   op_iput = 5,        /* a: dest, source, dst, sst, nelems; small: bytes of an element */
   op_iget = 6,        /* as iput */
   op_amo = 7,         /* a: word, value, cond; small: amo_... | amo_wide; result if flagged */
-  op_signal = 8,      /* a: word, value; small: signal operator */
+  op_signal = 8,      /* a: word, value, signal operator */
   op_put_signal = 9,  /* a: dest, source, bytes, signal word, value; small: signal operator */
   op_fence = 10,
   op_quiet = 11,
@@ -67,7 +67,7 @@ enum : uint32_t {
 enum : uint32_t {
   flag_nbi = 1,      /* the local buffer is in use until quiet, and nobody waits for the request */
   flag_internal = 2, /* the address belongs to the library's part of a slice, or to the heap */
-  flag_scalar = 4,   /* p or g: what the call is named in an error */
+  flag_scalar = 4,   /* p or g; of a signal: put_signal. What the call is named in an error */
   flag_result = 8    /* the slot stays taken until its owner has read the result */
 };
 
@@ -281,17 +281,20 @@ DUSHMEM_IMPL_FN void amo_post(int ctx, uint32_t kind, bool wide, void *word, uin
 
 /* Updates a signal word: op is SIGNAL_SET or SIGNAL_ADD. Returns before it is done. */
 DUSHMEM_IMPL_FN void signal_op(int ctx, uint64_t *signal, uint64_t value, int op, int pe, uint32_t flags = 0) {
-  post(make(op_signal, flags, (uint32_t)op & 0xff, ctx, pe, address(signal), value));
+  post(make(op_signal, flags, 0, ctx, pe, address(signal), value, (uint64_t)(int64_t)op));
 }
 
 /* Copies, then updates the signal word there: who sees the signal sees the data. Returns when `source` may
  * be reused, with flag_nbi at once. */
 DUSHMEM_IMPL_FN void put_signal(int ctx, void *dest, const void *source, size_t bytes, uint64_t *signal,
                                 uint64_t value, int op, int pe, uint32_t flags = 0) {
-  if (bytes != 0 && mem::hidden_from_host(source)) {
-    put(ctx, dest, source, bytes, pe, flags);
-    post(make(op_fence, flags & flag_internal, 0, ctx, pe));
-    return signal_op(ctx, signal, value, op, pe, flags);
+  const bool known = op == DUSHMEM_SIGNAL_SET || op == DUSHMEM_SIGNAL_ADD;
+  if (!known || (bytes != 0 && mem::hidden_from_host(source))) {
+    if (known) {
+      put(ctx, dest, source, bytes, pe, flags);
+      post(make(op_fence, 0, 0, ctx, -1));
+    }
+    return signal_op(ctx, signal, value, op, pe, flags | flag_scalar);
   }
   const uint64_t t = post(make(op_put_signal, flags, (uint32_t)op & 0xff, ctx, pe, address(dest), address(source),
                                bytes, address(signal), value));
