@@ -13,6 +13,7 @@
 //! | [`grid`] | launches: their limits, which OS thread runs which block |
 //! | [`block`] | the threads of one block as fibers on one OS thread |
 //! | [`on_stream`] | the emulator as a device of the engine: its operations in stream order |
+//! | [`proxy`] | who makes the calls of kernels that can't reach a PE |
 //! | [`closure`] | launches of Rust closures |
 //! | [`abi`] | the C functions that the headers call |
 
@@ -26,4 +27,5 @@ pub mod grid;
 mod helpers;
 pub mod memory;
 pub mod on_stream;
+pub mod proxy;
 pub mod stream;

@@ -6,8 +6,10 @@
 
 mod launch;
 mod memory;
+mod proxy;
 mod runtime;
 
 pub use launch::*;
 pub use memory::*;
+pub use proxy::*;
 pub use runtime::*;
