@@ -298,10 +298,15 @@ fn the_internals_are_for_requests_that_say_so() {
             asked.post(&put);
             asked.post(&with(Op::Fence, 0, 0, 0, -1, &[]));
             asked.post(&with(Op::Amo, flags::INTERNAL, 16 | 4, 0, right, &[word, 1, 0]));
+            asked.post(&with(Op::Signal, flags::INTERNAL, 0, 0, right, &[word + 32, 5, 9]));
             asked.call(&with(Op::Quiet, 0, 0, 0, -1, &[]));
             assert_eq!(
                 asked.call(&with(Op::GetSmall, flags::RESULT | flags::INTERNAL, 8, 0, right, &[word])),
                 Some([42, 0])
+            );
+            assert_eq!(
+                asked.call(&with(Op::Amo, flags::RESULT | flags::INTERNAL, 16, 0, right, &[word + 32, 0, 0])),
+                Some([5, 0])
             );
             let source = [1u64, 2, 3, 4];
             let (put, mut back) = ([word + 64, source.as_ptr() as u64, 32], [0u64; 4]);

@@ -11,8 +11,6 @@
 #ifndef DUSHMEM_IMPL_PROXY_H
 #define DUSHMEM_IMPL_PROXY_H
 
-#include "device_state.h"
-
 #include "proxy_mem.h"
 
 /* Ring of crates/core/src/proxy/ring.rs: fields are added at the end; the version counts other changes. */
@@ -96,9 +94,13 @@ struct result {
   uint64_t value[2];
 };
 
+DUSHMEM_IMPL_COLD void no_proxy() {
+  fault("a request to the proxy", nullptr, 0, "a PE's memory is out of the kernel's reach, and no proxy runs");
+}
+
 DUSHMEM_IMPL_FN dushmem_impl_proxy_ring *ring() {
   dushmem_impl_proxy_ring *r = (dushmem_impl_proxy_ring *)(uintptr_t)state().proxy;
-  if (r == nullptr) fail("this PE's memory is out of the kernel's reach, and no proxy runs", -1);
+  if (!DUSHMEM_IMPL_IS(r != nullptr)) no_proxy();
   return r;
 }
 

@@ -1,11 +1,8 @@
-/* What impl/proxy.h needs of the target: accesses to the ring, waiting, waking. The ring is written by
- * kernels and by the host, so the scope is the system's. */
+/* What impl/proxy.h needs beside target.h: waiting, waking, and what the host can see. */
 #ifndef DUSHMEM_IMPL_PROXY_MEM_H
 #define DUSHMEM_IMPL_PROXY_MEM_H
 
-#include "device_mem.h"
-
-struct dushmem_impl_proxy_ring;
+#include "target.h"
 
 #ifdef DUSHMEM_EMU
 extern "C" {
@@ -24,45 +21,31 @@ namespace impl {
 namespace proxy {
 namespace mem {
 
+/* The ring is written by kernels and by the host: the scope is the system's. */
+typedef unsigned long long wide;
+DUSHMEM_IMPL_FN uint64_t load_relaxed(const uint64_t *at) { return impl::load_relaxed((const wide *)at); }
+DUSHMEM_IMPL_FN uint64_t load_acquire(const uint64_t *at) { return impl::load_acquire((const wide *)at); }
+DUSHMEM_IMPL_FN void store_relaxed(uint64_t *at, uint64_t value) { impl::store_relaxed((wide *)at, (wide)value); }
+DUSHMEM_IMPL_FN void store_release(uint64_t *at, uint64_t value) { impl::store_release((wide *)at, (wide)value); }
+DUSHMEM_IMPL_FN uint64_t compare_exchange(uint64_t *at, uint64_t expected, uint64_t value) {
+  return impl::compare_exchange((wide *)at, (wide)expected, (wide)value);
+}
+
 #ifdef DUSHMEM_EMU
 
-DUSHMEM_IMPL_FN uint64_t load_relaxed(const uint64_t *at) { return __atomic_load_n(at, __ATOMIC_RELAXED); }
-DUSHMEM_IMPL_FN uint64_t load_acquire(const uint64_t *at) { return __atomic_load_n(at, __ATOMIC_ACQUIRE); }
-DUSHMEM_IMPL_FN void store_relaxed(uint64_t *at, uint64_t value) { __atomic_store_n(at, value, __ATOMIC_RELAXED); }
-DUSHMEM_IMPL_FN void store_release(uint64_t *at, uint64_t value) { __atomic_store_n(at, value, __ATOMIC_RELEASE); }
-DUSHMEM_IMPL_FN uint64_t compare_exchange(uint64_t *at, uint64_t expected, uint64_t value) {
-  __atomic_compare_exchange_n(at, &expected, value, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
-  return expected;
-}
 template <class Ring> DUSHMEM_IMPL_FN void pause(Ring *r, const uint64_t *word, uint64_t at_least) {
   if (load_acquire(word) < at_least) dushmem_emu_proxy_wait(r->host, word, at_least);
 }
 /* After the store: the sleeper's side has the barrier (membarrier), so that this side needs none. */
 template <class Ring> DUSHMEM_IMPL_FN void wake(Ring *r) {
   __asm__ volatile("" ::: "memory");
-  if (__builtin_expect(__atomic_load_n(&r->armed, __ATOMIC_RELAXED) != 0, 0)) dushmem_emu_proxy_wake(r->host);
+  if (!DUSHMEM_IMPL_IS(__atomic_load_n(&r->armed, __ATOMIC_RELAXED) == 0)) dushmem_emu_proxy_wake(r->host);
 }
 template <class Ring> DUSHMEM_IMPL_FN void freed(Ring *r) { dushmem_emu_proxy_freed(r->host); }
 DUSHMEM_IMPL_FN bool hidden_from_host(const void *) { return false; }
 
 #else
 
-DUSHMEM_IMPL_FN uint64_t load_relaxed(const uint64_t *at) {
-  return impl::load_relaxed((const unsigned long long *)at);
-}
-DUSHMEM_IMPL_FN uint64_t load_acquire(const uint64_t *at) {
-  return impl::load_acquire((const unsigned long long *)at);
-}
-DUSHMEM_IMPL_FN void store_relaxed(uint64_t *at, uint64_t value) {
-  impl::store_relaxed((unsigned long long *)at, (unsigned long long)value);
-}
-DUSHMEM_IMPL_FN void store_release(uint64_t *at, uint64_t value) {
-  impl::fence_system();
-  impl::store_relaxed((unsigned long long *)at, (unsigned long long)value);
-}
-DUSHMEM_IMPL_FN uint64_t compare_exchange(uint64_t *at, uint64_t expected, uint64_t value) {
-  return impl::compare_exchange((unsigned long long *)at, (unsigned long long)expected, (unsigned long long)value);
-}
 /* A look every half microsecond: the words may lie across a bus. */
 template <class Ring> DUSHMEM_IMPL_FN void pause(Ring *, const uint64_t *, uint64_t) {
 #if defined(__HIPCC__)
@@ -77,8 +60,8 @@ template <class Ring> DUSHMEM_IMPL_FN void freed(Ring *) {}
 /* Memory of a thread or a block, which the host can't read or write. */
 DUSHMEM_IMPL_FN bool hidden_from_host(const void *at) {
 #if defined(__HIP_DEVICE_COMPILE__) && __HIP_DEVICE_COMPILE__
-  return __builtin_amdgcn_is_shared((const __attribute__((address_space(0))) void *)at) ||
-         __builtin_amdgcn_is_private((const __attribute__((address_space(0))) void *)at);
+  const __attribute__((address_space(0))) void *generic = (const __attribute__((address_space(0))) void *)at;
+  return __builtin_amdgcn_is_shared(generic) || __builtin_amdgcn_is_private(generic);
 #elif defined(__CUDA_ARCH__)
   return __isShared(at) || __isLocal(at) || __isConstant(at);
 #else
@@ -88,13 +71,13 @@ DUSHMEM_IMPL_FN bool hidden_from_host(const void *at) {
 
 #endif
 
-/* Up to 24 bytes between a word-aligned buffer of the thread and any other memory. */
+/* Up to 24 bytes between words of the thread and any other memory. */
 DUSHMEM_IMPL_FN void copy_small(void *dest, const void *source, size_t bytes) {
   if (((uintptr_t)dest | (uintptr_t)source | bytes) % 8 == 0) {
-    for (size_t i = 0; i < bytes / 8; i++) ((uint64_t *)dest)[i] = ((const uint64_t *)source)[i];
+    for (size_t i = 0; i < bytes / 8; i++) ((unit8 *)dest)[i] = ((const unit8 *)source)[i];
     return;
   }
-  for (size_t i = 0; i < bytes; i++) ((char *)dest)[i] = ((const char *)source)[i];
+  for (size_t i = 0; i < bytes; i++) ((unit1 *)dest)[i] = ((const unit1 *)source)[i];
 }
 
 } // namespace mem

@@ -1,10 +1,10 @@
 //! The engine's calls for a request.
 use super::request::{ALL, INLINE_GET, INLINE_PUT, Op, Request, flags};
-use crate::amo::AmoOp;
+use crate::amo::{AmoOp, AmoRequest};
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::rma::near;
-use crate::signal::SignalOp;
+use crate::signal::{Signal, SignalOp};
 use crate::transport::{Get, Put, Reuse};
 use crate::world::World;
 use std::collections::HashMap;
@@ -100,7 +100,12 @@ impl<'a> Executor<'a> {
                 Op::Amo => return amo(world, ctx, request),
                 Op::Signal => {
                     let op = SignalOp::from_number(a[2] as i32)?;
-                    world.signal_op(ctx, a[0] as *mut u64, a[1], op, pe)?;
+                    if internal {
+                        let signal = Signal { addr: a[0] as usize, value: a[1], op };
+                        on_internal(world, ctx, signal.addr, signal.request(), pe, false)?;
+                    } else {
+                        world.signal_op(ctx, a[0] as *mut u64, a[1], op, pe)?;
+                    }
                 }
                 Op::PutSignal => {
                     let (dest, source, bytes) = (a[0] as *mut u8, a[1] as *const u8, a[2] as usize);
@@ -152,23 +157,29 @@ fn amo(world: &World, ctx: &Context, request: &Request) -> Result<Option<[u64; 2
     };
     let (addr, wants) = (request.a[0] as usize, request.has(flags::RESULT));
     if request.has(flags::INTERNAL) {
-        let pe = internal(world, "dest", addr, amo.width(), request.pe)?;
-        if !addr.is_multiple_of(amo.width()) {
-            return Err(Error::Misaligned { arg: "dest", addr, align: amo.width() });
-        }
-        let old = if wants {
-            world.transport().amo(ctx.pending(), pe, addr, amo)
-        } else {
-            // SAFETY: no old value is stored.
-            unsafe { world.transport().amo_later(ctx.pending(), pe, addr, amo, core::ptr::null_mut()) };
-            0
-        };
-        world.ring(pe);
+        let old = on_internal(world, ctx, addr, amo, request.pe, wants)?;
         return Ok(wants.then_some([old, 0]));
     }
     let later = (!wants && amo.op != AmoOp::Fetch).then_some(core::ptr::null_mut());
     let old = world.amo_slow(ctx, addr, amo, request.pe, later)?;
     Ok(wants.then_some([old, 0]))
+}
+
+/// An atomic operation on a word of the library's part of a slice, or of the heap; the old value if it is wanted.
+fn on_internal(world: &World, ctx: &Context, addr: usize, amo: AmoRequest, pe: i32, wants: bool) -> Result<u64> {
+    let pe = internal(world, "dest", addr, amo.width(), pe)?;
+    if !addr.is_multiple_of(amo.width()) {
+        return Err(Error::Misaligned { arg: "dest", addr, align: amo.width() });
+    }
+    let old = if wants {
+        world.transport().amo(ctx.pending(), pe, addr, amo)
+    } else {
+        // SAFETY: no old value is stored.
+        unsafe { world.transport().amo_later(ctx.pending(), pe, addr, amo, core::ptr::null_mut()) };
+        0
+    };
+    world.ring(pe);
+    Ok(old)
 }
 
 /// The world PE of an operation on an address of the library's part of a slice, or of the heap.
