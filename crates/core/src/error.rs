@@ -38,10 +38,11 @@ pub enum Call {
     Scan = 27,
     ReduceScatter = 28,
     TeamInit = 29,
+    Proxy = 30,
 }
 
 impl Call {
-    const NAMES: [&'static str; 30] = [
+    const NAMES: [&'static str; 31] = [
         "nothing",
         "init",
         "finalize",
@@ -72,6 +73,7 @@ impl Call {
         "scan",
         "reducescatter",
         "team_init",
+        "a request to the proxy",
     ];
 
     /// The call's name without a family prefix, from its number.

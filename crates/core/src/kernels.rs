@@ -28,11 +28,6 @@ impl World {
         }
     }
 
-    /// True where PE `pe`'s memory can be loaded and stored.
-    pub fn maps(&self, pe: usize) -> bool {
-        self.transport().maps(pe)
-    }
-
     /// Checks that `[addr, addr + len)`, argument `arg` of a call in a kernel, is own symmetric memory, and gives
     /// the address of PE `pe`'s copy, as this process would see it if it is mapped. `align`: what the address has
     /// to be a multiple of.

@@ -28,6 +28,7 @@ pub mod meeting;
 pub mod order;
 mod placement;
 pub mod process;
+pub mod proxy;
 pub mod rma;
 pub mod signal;
 pub mod size;

@@ -52,12 +52,12 @@ fn attached() -> Option<Arc<World>> {
     attached.as_ref().map(|attached| Arc::clone(&attached.world))
 }
 
-/// Kernels belong to this PE from now on.
-pub(crate) fn attach(world: &Arc<World>) {
+/// Kernels belong to this PE from now on; `proxy` is where its ring of requests is, or 0.
+pub(crate) fn attach(world: &Arc<World>, proxy: u64) {
     let deltas = world.window().deltas();
-    let delta = |pe: usize| if world.maps(pe) { deltas[pe] as i64 } else { KernelState::UNREACHABLE };
+    let delta = |pe: usize| if world.kernels_reach(pe) { deltas[pe] as i64 } else { KernelState::UNREACHABLE };
     let delta: Box<[i64]> = (0..deltas.len()).map(delta).collect();
-    let state = world.kernel_state(&delta);
+    let state = KernelState { proxy, ..world.kernel_state(&delta) };
     *ATTACHED.lock().unwrap_or_else(PoisonError::into_inner) =
         Some(Attached { world: Arc::clone(world), _delta: delta });
     // SAFETY: no kernel of this job runs yet.

@@ -87,7 +87,7 @@ impl Device for Emulator {
         for (base, len) in heaps(world) {
             memory::register_symmetric(base, len);
         }
-        kernel::attach(world);
+        kernel::attach(world, crate::proxy::start(world)?);
         Ok(())
     }
 
@@ -96,6 +96,7 @@ impl Device for Emulator {
             // Fails in a forked child only, where no stream runs.
             let _ = stream::synchronize_device(number);
         }
+        crate::proxy::stop(world);
         kernel::detach();
         for (base, _) in heaps(world) {
             memory::unregister_symmetric(base);

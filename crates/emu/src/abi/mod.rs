@@ -7,8 +7,10 @@
 mod kernel;
 mod launch;
 mod memory;
+mod proxy;
 mod runtime;
 
 pub use launch::*;
 pub use memory::*;
+pub use proxy::*;
 pub use runtime::*;
