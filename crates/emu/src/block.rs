@@ -5,6 +5,7 @@
 //! threads that haven't begun. Fibers never change their OS thread: compilers keep addresses of
 //! thread-local variables. Idle fibers stay with their OS thread for its next block.
 use crate::grid::{Dim3, Grid};
+use crate::warp::{Came, Meeting, Warps};
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use dushmem_core::wait::{Yielded, set_give_way};
@@ -105,6 +106,14 @@ struct Block {
     progress: u64,
     /// Since when nothing has happened: the waiting fibers look again for a while before they sleep.
     idle_since: Option<Instant>,
+    /// Operations of warps.
+    warps: Warps,
+    /// Barriers that have let go, and the last of them for which a thread was elected.
+    barriers: u64,
+    elected: u64,
+    /// Threads at the barrier that voted yes; how many did at the last one, and how many were there.
+    votes: u32,
+    voted: (u32, u32),
 }
 
 /// What an OS thread keeps between blocks.
@@ -115,6 +124,7 @@ struct Kit {
     at_barrier: Vec<u32>,
     ready: VecDeque<u32>,
     slots: Vec<Slot>,
+    warps: Warps,
 }
 
 impl Drop for Kit {
@@ -158,7 +168,13 @@ pub(crate) fn run(grid: &Grid, index: Dim3, place: Place) {
         current: 0,
         progress: 0,
         idle_since: None,
+        warps: std::mem::take(&mut kit.warps),
+        barriers: 0,
+        elected: 0,
+        votes: 0,
+        voted: (0, 0),
     };
+    block.warps.begin(block.threads, crate::device::warp());
     let outer = ACTIVE.replace(&raw mut block);
     let hook = set_give_way(Some(give_way));
     schedule(&raw mut block, &mut kit.fibers);
@@ -167,6 +183,7 @@ pub(crate) fn run(grid: &Grid, index: Dim3, place: Place) {
     kit.at_barrier = block.at_barrier;
     kit.ready = block.ready;
     kit.slots = block.slots;
+    kit.warps = block.warps;
     kit.slots.clear();
     let surplus = kit.fibers.len().saturating_sub(KEEP_FIBERS);
     kit.fibers.drain(..surplus).for_each(end);
@@ -195,6 +212,10 @@ fn schedule(block: *mut Block, idle: &mut Vec<Fiber>) {
                 slot
             } else if let Some(slot) = block.ready.pop_front() {
                 slot
+            } else if settle(block) {
+                continue;
+            } else if block.returned < block.threads {
+                stuck(block)
             } else {
                 break;
             }
@@ -273,7 +294,12 @@ unsafe fn run_threads(yielder: &Yielder<*mut Block, Pause>, block: *mut Block) {
             (*grid).call();
             (*block).returned += 1;
             (*block).progress += 1;
-            release_if_complete(&mut *block);
+            let block = &mut *block;
+            let number = block.dims.number(index);
+            if block.warps.note_return(number) {
+                block.warps.after_return(number, &mut block.ready);
+            }
+            release_if_complete(block);
         }
     }
 }
@@ -284,6 +310,8 @@ fn release_if_complete(block: &mut Block) {
     if block.arrived == 0 || block.arrived < block.threads - block.returned {
         return;
     }
+    block.voted = (std::mem::take(&mut block.votes), block.arrived);
+    block.barriers += 1;
     block.arrived = 0;
     block.progress += 1;
     let Block { at_barrier, ready, .. } = block;
@@ -310,6 +338,97 @@ pub fn sync_threads() {
         }
         suspend(block, Pause::Rendezvous);
     }
+}
+
+/// `__syncthreads` with a vote: how many threads said yes, of how many.
+pub fn sync_threads_vote(yes: bool) -> (u32, u32) {
+    let block = ACTIVE.get();
+    if block.is_null() {
+        return (u32::from(yes), 1);
+    }
+    // SAFETY: the active block of this OS thread; no reference is kept across the wait. The next barrier
+    // lets nobody go before all threads have read this one's votes.
+    unsafe {
+        (*block).votes += u32::from(yes);
+        sync_threads();
+        (*block).voted
+    }
+}
+
+/// `__syncthreads`; then true for one of the block's threads, until the next barrier.
+fn sync_and_elect() -> bool {
+    sync_threads();
+    let block = ACTIVE.get();
+    if block.is_null() {
+        return true;
+    }
+    // SAFETY: the active block of this OS thread.
+    let block = unsafe { &mut *block };
+    std::mem::replace(&mut block.elected, block.barriers) != block.barriers
+}
+
+/// Waits for all threads of the grid that haven't returned. An error in a launch that isn't cooperative.
+pub fn sync_grid() -> Result<(), &'static str> {
+    let block = ACTIVE.get();
+    if block.is_null() {
+        return Ok(());
+    }
+    // SAFETY: the grid outlives its blocks, and changes through atomics only.
+    let grid = unsafe { &*(*block).grid };
+    if !grid.is_cooperative() {
+        return Err("grid sync: the kernel was not launched cooperatively");
+    }
+    if sync_and_elect() {
+        grid.meet();
+    }
+    sync_threads();
+    Ok(())
+}
+
+/// An operation of the calling thread's warp. An error says what is wrong with the call.
+///
+/// # Safety
+/// What the meeting points to is valid.
+pub unsafe fn warp_meet(what: &Meeting) -> Result<(), String> {
+    let block = ACTIVE.get();
+    // SAFETY: the active block of this OS thread; no reference is kept across the suspend. The part lies on
+    // the stack of the calling fiber, which stays where it is.
+    unsafe {
+        if block.is_null() {
+            what.alone();
+            return Ok(());
+        }
+        let came = {
+            let index = (*Slot::current(block)).index;
+            let block = &mut *block;
+            block.progress += 1;
+            block.warps.come(block.dims.number(index), block.current, what, &mut block.ready)?
+        };
+        if came == Came::Waits {
+            suspend(block, Pause::Rendezvous);
+        }
+    }
+    Ok(())
+}
+
+/// Lets lanes go that wait for nobody in particular, as nobody else can run.
+fn settle(block: &mut Block) -> bool {
+    let any = block.warps.busy() && block.warps.settle(&mut block.ready);
+    block.progress += u64::from(any);
+    any
+}
+
+/// Every thread that is left waits for others of the block. Nobody can end that.
+fn stuck(block: &Block) -> ! {
+    // SAFETY: the grid outlives its blocks, and the place is that of this OS thread.
+    let (name, index) = unsafe { ((*block.grid).name(), *block.place.block) };
+    let mut waits = block.warps.explain(|number| block.dims.at(number).to_string());
+    if block.arrived != 0 {
+        let more = format!("{} of {} threads wait at a barrier", block.arrived, block.threads - block.returned);
+        waits = if waits.is_empty() { more } else { format!("{waits}; {more}") };
+    }
+    dushmem_os::say::say(&format!("dushmem: kernel {name}, block {index}: nobody can go on: {waits}"));
+    std::process::abort();
 }
 
 /// Times that a loop of GPU threads gives the CPU away before its OS thread sleeps a little each time.
@@ -359,7 +478,7 @@ fn give_way() -> Yielded {
             suspend(block, Pause::Again);
         }
         let block = &mut *block;
-        if block.progress != before {
+        if block.progress != before || settle(block) {
             block.idle_since = None;
             return Yielded::Ran;
         }
@@ -373,6 +492,13 @@ fn give_way() -> Yielded {
         (*block.grid).a_block_waits();
         Yielded::Idle
     }
+}
+
+/// Ends the process for something that a kernel must not do, after a line that says what, and where.
+pub fn fail(what: &str) -> ! {
+    let place = describe().map(|(name, block, thread)| format!("kernel {name}, block {block}, thread {thread}: "));
+    dushmem_os::say::say(&format!("dushmem: {}{what}", place.unwrap_or_default()));
+    std::process::abort();
 }
 
 /// The position in the grid of the calling GPU thread, for messages: kernel, block, thread.

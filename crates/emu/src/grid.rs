@@ -6,6 +6,7 @@
 use crate::block::{self, Place};
 use crate::device;
 use crate::error::{Code, Failure, Result};
+use crate::grid_barrier::GridBarrier;
 use crate::helpers;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -43,6 +44,12 @@ impl Dim3 {
         }
         let row = number / self.x;
         Dim3::new(number % self.x, row % self.y, row / self.y)
+    }
+
+    /// The number of a position; the inverse of [`Dim3::at`].
+    #[inline]
+    pub(crate) fn number(self, at: Dim3) -> u32 {
+        (at.z * self.y + at.y) * self.x + at.x
     }
 
     /// The same for grids, whose number of blocks can exceed 32 bits.
@@ -115,6 +122,7 @@ pub struct Grid {
     end: Mutex<()>,
     ended_all: Condvar,
     released: AtomicBool,
+    barrier: GridBarrier,
 }
 
 /// A launch that has run this long gets help from other CPUs.
@@ -148,6 +156,7 @@ impl Grid {
             end: Mutex::new(()),
             ended_all: Condvar::new(),
             released: AtomicBool::new(false),
+            barrier: GridBarrier::default(),
         };
         check_shape(name, grid, block)?;
         if shared > limit {
@@ -186,6 +195,16 @@ impl Grid {
         }
         self.cooperative = true;
         Ok(self)
+    }
+
+    /// True if all blocks run at the same time.
+    pub(crate) fn is_cooperative(&self) -> bool {
+        self.cooperative
+    }
+
+    /// One thread of each block calls this, and returns when all blocks have.
+    pub(crate) fn meet(&self) {
+        self.barrier.meet(self.blocks);
     }
 
     /// The kernel's name as the program wrote it.

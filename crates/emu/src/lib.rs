@@ -12,6 +12,7 @@
 //! | [`event`] | points in a stream, with their time |
 //! | [`grid`] | launches: their limits, which OS thread runs which block |
 //! | [`block`] | the threads of one block as fibers on one OS thread |
+//! | [`warp`] | operations of warps: who waits for whom |
 //! | [`on_stream`] | the emulator as a device of the engine: its operations in stream order |
 //! | [`closure`] | launches of Rust closures |
 //! | [`abi`] | the C functions that the headers call |
@@ -23,7 +24,9 @@ pub mod device;
 pub mod error;
 pub mod event;
 pub mod grid;
+mod grid_barrier;
 mod helpers;
 pub mod memory;
 pub mod on_stream;
 pub mod stream;
+pub mod warp;
