@@ -5,11 +5,11 @@
 //! another fiber goes on with the threads that haven't begun. A fiber that gives way switches straight to the
 //! next. Fibers never change their OS thread: compilers keep addresses of thread-local variables. Idle fibers
 //! stay with their OS thread for its next block.
-use crate::board::{Board, What, lock, pack, unpack};
+use crate::board::{Board, Slot, What, lock, pack, unpack};
 use crate::fiber::{self, Stack};
 use crate::grid::{Dim3, Grid};
-use crate::meet::Meetings;
 use crate::random::Random;
+use crate::warp::{Came, Meeting, Warps};
 use crate::{os_block, watch};
 use dushmem_core::wait::{Giving, Yielded, set_give_way};
 use std::cell::Cell;
@@ -75,10 +75,16 @@ const SHARED_ALIGN: usize = 128;
 
 /// Fibers that can go on, first come, first served. Each is in it once at most.
 #[derive(Debug)]
-pub(crate) struct Ready {
+struct Ready {
     ring: Box<[u16; MOST]>,
     head: u32,
     tail: u32,
+}
+
+impl Extend<u32> for Ready {
+    fn extend<T: IntoIterator<Item = u32>>(&mut self, slots: T) {
+        slots.into_iter().for_each(|slot| self.push(slot as u16));
+    }
 }
 
 impl Ready {
@@ -109,7 +115,7 @@ impl Ready {
 
 /// What an OS thread that runs blocks has: the block that it runs, and the fibers for it. Its address stays,
 /// since fibers hold it. No reference to it lives across a switch.
-pub(crate) struct Block {
+struct Block {
     grid: *const Grid,
     place: Place,
     dims: Dim3,
@@ -125,14 +131,23 @@ pub(crate) struct Block {
     root: *mut u8,
     /// Blocks that have ended since the OS thread began with this grid.
     ended: u64,
-    pub(crate) ready: Ready,
+    ready: Ready,
     /// Fibers whose threads wait in `__syncthreads`.
     arrived: Vec<u16>,
     idle: Vec<u16>,
     stacks: Vec<Stack>,
     shared: Vec<u8>,
-    pub(crate) board: Arc<Board>,
-    pub(crate) meetings: Meetings,
+    /// Those of the board.
+    slots: *const Slot,
+    board: Arc<Board>,
+    /// Operations of warps.
+    warps: Warps,
+    /// Barriers that have let go, and the last of them for which a thread was elected.
+    barriers: u64,
+    elected: u64,
+    /// Threads at the barrier that voted yes; how many did at the last one, and how many were there.
+    votes: u32,
+    voted: (u32, u32),
     /// Fibers that have looked in vain, in a row, since anything happened.
     looks: u32,
     /// Since when nothing has happened: the waiting fibers look again for a while before they sleep.
@@ -158,12 +173,6 @@ pub fn inside() -> bool {
     !ACTIVE.get().is_null() || os_block::inside()
 }
 
-/// The block that this OS thread runs as fibers, or null.
-#[inline]
-pub(crate) fn active() -> *mut Block {
-    ACTIVE.get()
-}
-
 /// Runs blocks of the grid on the calling OS thread until none is left to begin. Gives how many ended here.
 pub(crate) fn run(grid: &Grid, place: Place) -> u64 {
     let mut block = KEPT.take().unwrap_or_else(Block::new);
@@ -185,7 +194,7 @@ pub(crate) fn run(grid: &Grid, place: Place) -> u64 {
         if begin_block(kept) {
             let first = (*kept).fresh();
             (*kept).current = first;
-            let to = (&(*kept).board.slots)[first as usize].sp.load(Relaxed);
+            let to = (*slot_of(kept, first)).sp.load(Relaxed);
             fiber::switch(&raw mut (*kept).root, to);
         }
     }
@@ -213,6 +222,7 @@ pub(crate) fn shared_memory(buffer: &mut Vec<u8>, bytes: usize) -> *mut u8 {
 
 impl Block {
     fn new() -> Box<Block> {
+        let board = Board::new(MOST);
         Box::new(Block {
             grid: ptr::null(),
             place: Place::NONE,
@@ -229,8 +239,13 @@ impl Block {
             idle: Vec::with_capacity(MOST),
             stacks: Vec::new(),
             shared: Vec::new(),
-            board: Board::new(MOST),
-            meetings: Meetings::default(),
+            slots: board.slots.as_ptr(),
+            board,
+            warps: Warps::default(),
+            barriers: 0,
+            elected: 0,
+            votes: 0,
+            voted: (0, 0),
             looks: 0,
             idle_since: None,
             random: None,
@@ -276,11 +291,28 @@ impl Block {
         if some_left { Some(self.fresh()) } else { self.ready.pop() }
     }
 
+    /// The same where every thread that is left waits for others.
+    #[cold]
+    fn pick_settled(&mut self) -> u16 {
+        if self.settle()
+            && let Some(next) = self.pick()
+        {
+            return next;
+        }
+        self.stuck()
+    }
+
     /// Says that something has happened that may end somebody's wait.
     #[inline]
-    pub(crate) fn progress(&self) {
+    fn progress(&self) {
         let count = &self.board.progress;
         count.store(count.load(Relaxed).wrapping_add(1), Relaxed);
+    }
+
+    #[inline]
+    fn count_turn(&self) {
+        let turns = &self.board.turns;
+        turns.store(turns.load(Relaxed).wrapping_add(1), Relaxed);
     }
 
     /// Lets the threads at the barrier go when all that haven't returned are there. They are those that have
@@ -291,6 +323,8 @@ impl Block {
         if there == 0 || there < self.threads - self.returned {
             return false;
         }
+        self.voted = (std::mem::take(&mut self.votes), there);
+        self.barriers += 1;
         self.progress();
         let Block { arrived, ready, .. } = self;
         arrived.drain(..).for_each(|slot| ready.push(slot));
@@ -303,26 +337,34 @@ impl Block {
     }
 
     /// Number of the running GPU thread in its block.
-    pub(crate) fn rank(&self) -> u32 {
-        let at = self.here();
-        (at.z * self.dims.y + at.y) * self.dims.x + at.x
+    fn rank(&self) -> u32 {
+        self.dims.number(self.here())
     }
 
-    /// Threads of the block.
-    pub(crate) fn threads(&self) -> u32 {
-        self.threads
+    /// Lets lanes go that wait for nobody in particular, as nobody else can run.
+    fn settle(&mut self) -> bool {
+        let any = self.warps.busy() && self.warps.settle(&mut self.ready);
+        if any {
+            self.progress();
+        }
+        any
     }
 
-    /// The fiber that runs.
-    pub(crate) fn current(&self) -> u16 {
-        self.current
+    /// Every thread that is left waits for others of the block. Nobody can end that.
+    #[cold]
+    fn stuck(&self) -> ! {
+        watch::stuck(&self.board, &self.warps.explain(|number| self.dims.at(number).to_string()))
     }
+}
 
-    /// Lets a parked GPU thread go on.
-    pub(crate) fn wake(&mut self, slot: u16) {
-        self.progress();
-        self.ready.push(slot);
-    }
+/// A fiber's slot.
+///
+/// # Safety
+/// `block` is a block, and `fiber` the number of one of its stacks, of which there are never more than slots.
+#[inline]
+unsafe fn slot_of(block: *const Block, fiber: u16) -> *const Slot {
+    // SAFETY: as the caller promises.
+    unsafe { (*block).slots.add(fiber as usize) }
 }
 
 /// The next block of the grid, on the fiber that runs. False when all have begun.
@@ -344,7 +386,10 @@ unsafe fn begin_block(block: *mut Block) -> bool {
     block.returned = 0;
     block.next = Dim3::new(0, 0, 0);
     block.progress();
-    block.meetings.begin(block.threads);
+    block.warps.begin(block.threads, crate::device::warp());
+    block.barriers = 0;
+    block.elected = 0;
+    block.votes = 0;
     if let Some(mut random) = grid.random(number) {
         random.shuffle(&mut block.order, block.threads as u16);
         block.random = Some(random);
@@ -368,11 +413,12 @@ unsafe extern "C" fn live(block: *mut Block) -> ! {
                 }
                 let me = (*block).current;
                 (*block).idle.push(me);
-                let save = (&(*block).board.slots)[me as usize].sp.as_ptr();
+                let save = (*slot_of(block, me)).sp.as_ptr();
                 fiber::switch(save, (*block).root);
             } else {
                 let me = (*block).current;
                 (*block).idle.push(me);
+                (*slot_of(block, me)).what.store(0, Relaxed);
                 leave(block);
             }
         }
@@ -386,7 +432,7 @@ unsafe extern "C" fn live(block: *mut Block) -> ! {
 unsafe fn run_threads(block: *mut Block) {
     // SAFETY: `block` is valid as the caller promises. References end before any call of user code.
     unsafe {
-        let slot: *const _ = &(&(*block).board.slots)[(*block).current as usize];
+        let slot = slot_of(block, (*block).current);
         let grid = (*block).grid;
         while (*block).begun < (*block).threads {
             {
@@ -400,6 +446,7 @@ unsafe fn run_threads(block: *mut Block) {
                 block.board.begun.store(block.begun, Relaxed);
                 block.board.returned.store(block.returned, Relaxed);
                 (*slot).index.store(pack(index), Relaxed);
+                (*slot).what.store(0, Relaxed);
                 block.board.current.store(u32::from(block.current), Relaxed);
                 block.place.thread.write(index);
             }
@@ -410,9 +457,9 @@ unsafe fn run_threads(block: *mut Block) {
             if !block.arrived.is_empty() {
                 block.release_if_complete(0);
             }
-            if block.meetings.any() {
-                let rank = block.rank();
-                crate::meet::on_return(block, rank);
+            let number = block.rank();
+            if block.warps.note_return(number) {
+                block.warps.after_return(number, &mut block.ready);
             }
             if let Some(random) = &mut block.random
                 && block.ready.len() > 0
@@ -434,21 +481,20 @@ unsafe fn leave(block: *mut Block) {
     unsafe {
         let (save, to) = {
             let block = &mut *block;
-            let Some(next) = block.pick() else { watch::stuck(&block.board) };
+            let next = match block.pick() {
+                Some(next) => next,
+                None => block.pick_settled(),
+            };
             let me = block.current;
             if next == me {
                 return;
             }
-            let board = &*block.board;
             block.current = next;
-            board.current.store(u32::from(next), Relaxed);
-            let turns = &board.turns;
-            turns.store(turns.load(Relaxed).wrapping_add(1), Relaxed);
-            // Both are numbers of stacks, of which there are never more than slots.
-            let (from, slot) =
-                (board.slots.get_unchecked(me as usize), board.slots.get_unchecked(next as usize));
-            block.place.thread.write(unpack(slot.index.load(Relaxed)));
-            (from.sp.as_ptr(), slot.sp.load(Relaxed))
+            block.board.current.store(u32::from(next), Relaxed);
+            block.count_turn();
+            let slot = slot_of(block, next);
+            block.place.thread.write(unpack((*slot).index.load(Relaxed)));
+            ((*slot_of(block, me)).sp.as_ptr(), (*slot).sp.load(Relaxed))
         };
         fiber::switch(save, to);
     }
@@ -458,10 +504,10 @@ unsafe fn leave(block: *mut Block) {
 ///
 /// # Safety
 /// As for [`leave`].
-pub(crate) unsafe fn park(block: *mut Block, what: What) {
+unsafe fn park(block: *mut Block, what: What) {
     // SAFETY: as the caller promises; a fiber's slot stays its own.
     unsafe {
-        let slot: *const crate::board::Slot = &(&(*block).board.slots)[(*block).current as usize];
+        let slot = slot_of(block, (*block).current);
         (*slot).what.store(what.0, Relaxed);
         leave(block);
         (*slot).what.store(0, Relaxed);
@@ -504,6 +550,89 @@ pub fn sync_threads() {
     }
 }
 
+/// `__syncthreads` with a vote: how many threads said yes, of how many.
+pub fn sync_threads_vote(yes: bool) -> (u32, u32) {
+    let block = ACTIVE.get();
+    if block.is_null() {
+        return os_block::sync_threads_vote(yes);
+    }
+    // SAFETY: the active block of this OS thread; no reference is kept across the wait. The next barrier
+    // lets nobody go before all threads have read this one's votes.
+    unsafe {
+        (*block).votes += u32::from(yes);
+        sync_threads();
+        (*block).voted
+    }
+}
+
+/// `__syncthreads`; then true for one of the block's threads, until the next barrier.
+fn sync_and_elect() -> bool {
+    sync_threads();
+    let block = ACTIVE.get();
+    if block.is_null() {
+        return os_block::elect();
+    }
+    // SAFETY: the active block of this OS thread.
+    let block = unsafe { &mut *block };
+    std::mem::replace(&mut block.elected, block.barriers) != block.barriers
+}
+
+/// Waits for all threads of the grid that haven't returned. An error in a launch that isn't cooperative.
+pub fn sync_grid() -> Result<(), &'static str> {
+    let Some(grid) = current_grid() else { return Ok(()) };
+    // SAFETY: the grid outlives its blocks, and changes through atomics only.
+    let grid = unsafe { &*grid };
+    if !grid.is_cooperative() {
+        return Err("grid sync: the kernel was not launched cooperatively");
+    }
+    if sync_and_elect() {
+        grid.meet();
+    }
+    sync_threads();
+    Ok(())
+}
+
+/// The grid of the calling GPU thread.
+fn current_grid() -> Option<*const Grid> {
+    let block = ACTIVE.get();
+    if block.is_null() {
+        return os_block::grid();
+    }
+    // SAFETY: the active block of this OS thread.
+    Some(unsafe { (*block).grid })
+}
+
+/// An operation of the calling thread's warp. An error says what is wrong with the call.
+///
+/// # Safety
+/// What the meeting points to is valid.
+pub unsafe fn warp_meet(what: &Meeting) -> Result<(), String> {
+    let active = ACTIVE.get();
+    // SAFETY: the active block of this OS thread; no reference is kept across the switch. The part lies on
+    // the stack of the calling fiber, which stays where it is.
+    unsafe {
+        if active.is_null() {
+            return os_block::warp_meet(what);
+        }
+        let came = {
+            let block = &mut *active;
+            block.progress();
+            block.warps.come(block.rank(), u32::from(block.current), what, &mut block.ready)?
+        };
+        if came == Came::Waits {
+            park(active, What::SYNC_WARP);
+        }
+    }
+    Ok(())
+}
+
+/// Ends the process for something that a kernel must not do, after a line that says what, and where.
+pub fn fail(what: &str) -> ! {
+    let place = position().map(|position| format!("{position}: "));
+    dushmem_os::say::say(&format!("dushmem: {}{what}", place.unwrap_or_default()));
+    std::process::abort();
+}
+
 /// Times that a loop of GPU threads gives the CPU away before its OS thread sleeps a little each time.
 const YIELDS: u32 = 16;
 const NAP: Duration = Duration::from_micros(50);
@@ -534,7 +663,11 @@ fn give_way(giving: Giving<'_>) -> Yielded {
             let block = ACTIVE.get();
             if !block.is_null() {
                 // SAFETY: the active block of this OS thread.
-                unsafe { (*block).progress() };
+                unsafe {
+                    let block = &*block;
+                    block.progress();
+                    block.board.slots[block.current as usize].what.store(0, Relaxed);
+                }
             }
             Yielded::Ran
         }
@@ -554,12 +687,11 @@ fn turn(what: What, address: u64) -> Yielded {
             let alone = block.ready.len() == 0 && block.begun == block.threads;
             (block.board.progress.load(Relaxed), alone)
         };
-        let slot: *const crate::board::Slot = &(&(*active).board.slots)[(*active).current as usize];
+        let slot = slot_of(active, (*active).current);
         (*slot).what.store(what.0, Relaxed);
         (*slot).address.store(address, Relaxed);
         if alone {
-            let turns = &(*active).board.turns;
-            turns.store(turns.load(Relaxed).wrapping_add(1), Relaxed);
+            (*active).count_turn();
         } else {
             again(active);
         }
@@ -576,6 +708,9 @@ fn turn(what: What, address: u64) -> Yielded {
             return Yielded::Ran;
         }
         block.looks = 0;
+        if block.settle() {
+            return Yielded::Ran;
+        }
         if !crate::device::policy().crowded() {
             let now = Instant::now();
             if now.duration_since(*block.idle_since.get_or_insert(now)) < LOOK_AGAIN {

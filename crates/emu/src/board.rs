@@ -3,7 +3,7 @@
 //! Only the owner writes, in a few plain stores; the watch reads at any time, and may see a mixture of two
 //! moments.
 use crate::grid::Dim3;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 /// What a GPU thread waits in, as one number: 0 for nothing, [`What::call`], or one of the names below.
@@ -27,6 +27,11 @@ impl What {
     pub const SYNC_GRID: What = What(6);
 
     const CALLS: u32 = 0x100;
+
+    /// Whether it is a call of the engine.
+    pub fn is_call(self) -> bool {
+        self.0 >= Self::CALLS
+    }
 
     /// A call of the engine that waits ([`dushmem_core::error::Call`]).
     pub fn call(number: u32) -> What {
@@ -63,7 +68,7 @@ pub(crate) fn unpack(packed: u32) -> Dim3 {
 #[repr(align(32))]
 pub(crate) struct Slot {
     /// Its stack pointer while another one runs. Only the owner uses it.
-    pub sp: AtomicU64,
+    pub sp: AtomicPtr<u8>,
     /// Its position, packed.
     pub index: AtomicU32,
     /// [`What`] it waits in.

@@ -43,6 +43,16 @@ typedef struct {
 
 #define DUSHMEM_EMU_COOPERATIVE 1u
 
+/* A lane comes to an operation of its warp. `part` begins with a word that receives the lanes that took part;
+ * `act` is called once, when all are there, with the parts at the places of their lanes. */
+typedef struct {
+  uint32_t size, line;
+  uint64_t mask; /* 0: the lanes that come to this line together */
+  const char *call, *file;
+  void (*act)(void *const *parts, uint64_t members);
+  void *part;
+} dushmem_emu_meeting;
+
 /* All int results: 0, or the error code that both families of names use. */
 int dushmem_emu_device_count(int *count);
 int dushmem_emu_device_select(int device);
@@ -84,8 +94,15 @@ int dushmem_emu_fail(int code, const char *detail);
 int dushmem_emu_launch(const dushmem_emu_launch_t *launch);
 int dushmem_emu_allow_shared(const void *kernel, size_t bytes);
 void dushmem_emu_sync_threads(void);
+/* Lower half: threads that said yes; upper half: threads that were there. */
+uint64_t dushmem_emu_sync_threads_vote(int yes);
+void dushmem_emu_sync_grid(void);
+int dushmem_emu_warp_size(void);
+void dushmem_emu_warp_meet(const dushmem_emu_meeting *meeting);
 void dushmem_emu_yield(void);
 int dushmem_emu_in_kernel(void);
+/* Ends the process: "kernel k, block b, thread t: call: what". */
+__attribute__((noreturn)) void dushmem_emu_kernel_error(const char *call, const char *what);
 
 #ifdef __cplusplus
 }
