@@ -200,8 +200,11 @@ pub(crate) fn run(grid: &Grid, place: Place) -> u64 {
     }
     set_give_way(hook);
     ACTIVE.set(outer);
-    // SAFETY: from `into_raw` above; every fiber is idle.
-    let block = unsafe { Box::from_raw(kept) };
+    // SAFETY: from `into_raw` above; every fiber is idle or abandoned.
+    let mut block = unsafe { Box::from_raw(kept) };
+    if block.returned < block.threads {
+        block.renew_fibers();
+    }
     block.board.busy.store(false, Relaxed);
     *lock(&block.board.launch) = None;
     // SAFETY: as for `enter`.
@@ -272,6 +275,21 @@ impl Block {
         self.board.slots[number].sp.store(sp, Relaxed);
         self.stacks.push(stack);
         number as u16
+    }
+
+    /// All fibers are idle again, whatever they were in: their stacks are used anew.
+    fn renew_fibers(&mut self) {
+        let this: *mut Block = self;
+        self.arrived.clear();
+        self.idle.clear();
+        self.ready.head = self.ready.tail;
+        for (number, stack) in self.stacks.iter().enumerate() {
+            self.idle.push(number as u16);
+            let slot = &self.board.slots[number];
+            slot.what.store(0, Relaxed);
+            slot.sp.store(stack.prepare(number, live, this), Relaxed);
+        }
+        self.returned = self.threads;
     }
 
     /// The fiber to go on with. Threads that haven't begun come first: those that wait may wait for them.
@@ -514,6 +532,24 @@ unsafe fn park(block: *mut Block, what: What) {
     }
 }
 
+/// Ends the block that the calling GPU thread belongs to: none of its threads runs on, and what objects on their
+/// stacks hold is lost. Blocks of the grid that haven't begun never will. Returns where no GPU thread calls.
+pub(crate) fn abandon() {
+    let block = ACTIVE.get();
+    if block.is_null() {
+        return os_block::abandon();
+    }
+    // SAFETY: the active block of this OS thread. Nobody comes back to the running stack.
+    unsafe {
+        let (save, root) = {
+            let block = &mut *block;
+            block.ended += 1 + (*block.grid).give_up();
+            ((*slot_of(block, block.current)).sp.as_ptr(), block.root)
+        };
+        fiber::switch(save, root);
+    }
+}
+
 /// Lets the others run, and comes back.
 ///
 /// # Safety
@@ -749,7 +785,11 @@ pub fn position() -> Option<Position> {
     // SAFETY: the active block of this OS thread, whose grid it works at.
     unsafe {
         let block = &*block;
-        Some(Position { kernel: (*block.grid).shared_name(), block: block.board.block_index(), thread: block.here() })
+        Some(Position {
+            kernel: (*block.grid).shared_name(),
+            block: block.board.block_index(),
+            thread: block.here(),
+        })
     }
 }
 
@@ -761,6 +801,7 @@ pub fn overflow(address: usize) -> Option<Position> {
         return None;
     }
     // SAFETY: the active block of this OS thread; `stacks` changes in `fresh` only, which touches no guard.
-    let guarded = unsafe { (&(*block).stacks).get((*block).current as usize).is_some_and(|s| s.guards(address)) };
+    let guarded =
+        unsafe { (&(*block).stacks).get((*block).current as usize).is_some_and(|s| s.guards(address)) };
     guarded.then(position).flatten()
 }

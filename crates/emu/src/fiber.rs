@@ -186,11 +186,18 @@ impl Stack {
     ///
     /// Where it begins differs from stack to stack by `number`: stacks lie a multiple of the page size apart, and
     /// would else share the few lines of the first-level cache that such addresses can be in.
-    pub fn prepare<T>(&self, number: usize, function: unsafe extern "C" fn(*mut T) -> !, arg: *mut T) -> *mut u8 {
+    pub fn prepare<T>(
+        &self,
+        number: usize,
+        function: unsafe extern "C" fn(*mut T) -> !,
+        arg: *mut T,
+    ) -> *mut u8 {
         let (bytes, arg_word, function_word, return_word) = FRAME;
         let top = self.base.wrapping_add(whole() - 64 * (number * 5 % 64));
         // `begin` wants a pointer that is a multiple of 16 when it is reached.
-        let frame = top.wrapping_sub(64 + bytes.next_multiple_of(16)).wrapping_add(bytes.next_multiple_of(16) - bytes);
+        let frame = top
+            .wrapping_sub(64 + bytes.next_multiple_of(16))
+            .wrapping_add(bytes.next_multiple_of(16) - bytes);
         let words = frame.cast::<usize>();
         // SAFETY: within the stack, which has 64 KiB at least.
         unsafe {

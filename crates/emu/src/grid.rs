@@ -340,6 +340,11 @@ impl Grid {
         Some(self.seed.map_or(position, |(_, order)| order.at(position)))
     }
 
+    /// No block begins any more. Gives how many haven't.
+    pub(crate) fn give_up(&self) -> u64 {
+        self.blocks.saturating_sub(self.next.swap(self.blocks, Ordering::Relaxed))
+    }
+
     /// What decides about the order of threads in this block, where a seed is set.
     #[inline]
     pub(crate) fn random(&self, number: u64) -> Option<Random> {
