@@ -105,10 +105,13 @@ template <class To, class From> DUSHMEM_IMPL_FN To bits(const From &from) {
 
 #if defined(DUSHMEM_EMU)
 #include "target_emu.h"
-#elif defined(__HIPCC__)
+#else
+#include "device_fault.h"
+#if defined(__HIPCC__)
 #include "target_hip.h"
 #else
 #include "target_cuda.h"
+#endif
 #endif
 
 #endif
