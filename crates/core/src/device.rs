@@ -72,12 +72,21 @@ pub struct KernelState {
     /// Device address of a table, by world PE: what has to be added to an own heap address to get at the
     /// PE's copy, or [`KernelState::UNREACHABLE`].
     pub delta: u64,
-    /// Device address of a table of [`KernelTeam`], by team handle.
+    /// Device address of a table of [`KernelTeam`], by the slot in a team's handle.
     pub teams: u64,
     /// Entries of that table.
     pub team_count: u64,
     /// Device address of the ring of requests to the proxy, or 0.
     pub proxy: u64,
+    /// First address of the library's own part of the slice, which ends where the heap begins; the same
+    /// delta leads to the PEs' copies.
+    pub internals: u64,
+    /// Own address of the doorbell: a 32-bit word that isn't 0 while somebody sleeps for a write.
+    pub doorbell: u64,
+    /// PEs whose memory kernels can't load and store.
+    pub remote: u32,
+    /// Zero.
+    pub reserved: u32,
 }
 
 /// A team, as kernels see it.
