@@ -7,6 +7,7 @@
  * | amo.h    | atomic memory operations                                                    |
  * | signal.h | put with signal, signal words                                               |
  * | sync.h   | fence, quiet, waiting for and testing words                                 |
+ * | coll.h   | barrier, broadcast, fcollect, collect, alltoall, reductions, prefix sums    |
  *
  * Each declares templates in namespace dushmem::device, with their contracts. The typed names of both
  * families (dushmem_int_p, nvshmem_int_p, ...) are wrappers around them: impl/device_names.h. Everything
