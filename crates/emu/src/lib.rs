@@ -17,6 +17,7 @@
 //! | [`board`] | what an OS thread shows to the watch |
 //! | [`watch`] | blocks that make no progress |
 //! | [`warp`] | operations of warps: who waits for whom |
+//! | [`fault`] | kernels that fail: traps, assertions, signals |
 //! | [`on_stream`] | the emulator as a device of the engine: its operations in stream order |
 //! | [`closure`] | launches of Rust closures |
 //! | [`abi`] | the C functions that the headers call |
@@ -28,6 +29,7 @@ pub mod closure;
 pub mod device;
 pub mod error;
 pub mod event;
+pub mod fault;
 pub mod fiber;
 pub mod grid;
 mod grid_barrier;

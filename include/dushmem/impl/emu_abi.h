@@ -59,6 +59,7 @@ int dushmem_emu_device_select(int device);
 int dushmem_emu_device_current(int *device);
 int dushmem_emu_device_properties(dushmem_emu_properties *properties, int device);
 int dushmem_emu_device_synchronize(void);
+int dushmem_emu_device_reset(void);
 int dushmem_emu_memory_info(size_t *free_bytes, size_t *total_bytes);
 
 /* kind: 1 pinned host memory, 2 device memory, 3 managed memory */
