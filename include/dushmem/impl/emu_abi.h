@@ -105,6 +105,8 @@ int dushmem_emu_allow_shared(const void *kernel, size_t bytes);
 void dushmem_emu_sync_threads(void);
 /* Lower half: threads that said yes; upper half: threads that were there. */
 uint64_t dushmem_emu_sync_threads_vote(int yes);
+/* After it one thread acts for all: bit 0, the caller. Bit 1: the others run meanwhile. */
+int dushmem_emu_sync_once(void);
 void dushmem_emu_sync_grid(void);
 int dushmem_emu_warp_size(void);
 void dushmem_emu_warp_meet(const dushmem_emu_meeting *meeting);
