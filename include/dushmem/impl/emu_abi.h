@@ -98,6 +98,7 @@ void dushmem_emu_sync_threads(void);
 /* Lower half: threads that said yes; upper half: threads that were there. */
 uint64_t dushmem_emu_sync_threads_vote(int yes);
 void dushmem_emu_sync_grid(void);
+int dushmem_emu_cooperative(void); /* 1 where dushmem_emu_sync_grid may be called */
 int dushmem_emu_warp_size(void);
 void dushmem_emu_warp_meet(const dushmem_emu_meeting *meeting);
 void dushmem_emu_yield(void);
