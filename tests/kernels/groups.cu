@@ -2,15 +2,9 @@
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 #include <cooperative_groups/scan.h>
-#include <cstdio>
-#include <cuda_runtime.h>
+#include "expect.h"
 
 namespace cg = cooperative_groups;
-
-#define EXPECT(condition)                                                                                     \
-  if (!(condition)) {                                                                                         \
-    if (atomicAdd(wrong, 1) < 10) printf("line %d: block %u, thread %u: %s\n", __LINE__, unsigned(blockIdx.x), unsigned(threadIdx.x), #condition); \
-  }
 
 struct Pair {
   double a;
@@ -120,20 +114,16 @@ __global__ void whole_grid(int *wrong, int *values) {
 __global__ void not_cooperative(int *wrong) { EXPECT(!cg::this_grid().is_valid()); }
 
 int main() {
-  int *memory;
-  if (cudaMallocManaged(&memory, 4096 * sizeof(int)) != cudaSuccess) return 1;
-  for (int i = 0; i < 4096; i++) memory[i] = 0;
-  int *wrong = memory, *values = memory + 2;
+  int *wrong = counters(4096), *counter = wrong + 1, *values = wrong + 2;
   blocks<<<3, dim3(8, 4, 4)>>>(wrong);
   blocks<<<2, 77>>>(wrong);
   tiles<<<2, 128>>>(wrong);
-  coalesced<<<3, 64>>>(wrong, memory + 1);
+  coalesced<<<3, 64>>>(wrong, counter);
   not_cooperative<<<1, 32>>>(wrong);
   void *args[] = {&wrong, &values};
-  cudaError_t error = cudaLaunchCooperativeKernel((void *)whole_grid, dim3(12), dim3(96), args, 0, 0);
-  if (error == cudaSuccess) error = cudaDeviceSynchronize();
-  if (error != cudaSuccess) printf("%s\n", cudaGetErrorString(error));
-  if (memory[1] != 11 * 6) printf("counter: %d\n", memory[1]), memory[0]++;
-  if (error == cudaSuccess && memory[0] == 0) printf("all right\n");
-  return error != cudaSuccess || memory[0] != 0;
+  const cudaError_t launched = cudaLaunchCooperativeKernel((void *)whole_grid, dim3(12), dim3(96), args, 0, 0);
+  cudaDeviceSynchronize();
+  EXPECT_HOST(launched == cudaSuccess);
+  EXPECT_HOST(*counter == 11 * 6);
+  return result(wrong);
 }

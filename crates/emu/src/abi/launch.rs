@@ -94,6 +94,12 @@ pub extern "C" fn dushmem_emu_allow_shared(kernel: *const c_void, bytes: usize) 
     note(allow())
 }
 
+/// How much dynamic shared memory kernels may get.
+#[unsafe(no_mangle)]
+pub extern "C" fn dushmem_emu_shared_limit() -> usize {
+    SHARED_LIMIT.load(Ordering::Relaxed)
+}
+
 /// `__syncthreads`
 #[unsafe(no_mangle)]
 pub extern "C" fn dushmem_emu_sync_threads() {
