@@ -643,6 +643,12 @@ pub fn sync_grid() -> Result<(), &'static str> {
     Ok(())
 }
 
+/// True in a cooperative launch.
+pub fn cooperative() -> bool {
+    // SAFETY: the grid outlives its blocks, and changes through atomics only.
+    current_grid().is_some_and(|grid| unsafe { (*grid).is_cooperative() })
+}
+
 /// The grid of the calling GPU thread.
 fn current_grid() -> Option<*const Grid> {
     let block = ACTIVE.get();

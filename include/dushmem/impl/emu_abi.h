@@ -78,6 +78,10 @@ int dushmem_emu_copy(void *dest, size_t dest_pitch, const void *source, size_t s
                      size_t rows, int direction, struct CUstream_st *stream, int later);
 int dushmem_emu_fill(void *dest, size_t pitch, int value, size_t width, size_t rows, struct CUstream_st *stream,
                      int later);
+int dushmem_emu_host_register(void *ptr, size_t bytes);
+int dushmem_emu_host_unregister(void *ptr);
+int dushmem_emu_peer_access(int *can, int device, int peer);
+int dushmem_emu_peer_enable(int peer, int enable);
 void dushmem_emu_pointer_info(const void *ptr, int *kind, int *device);
 
 int dushmem_emu_stream_create(struct CUstream_st **stream, unsigned flags, int priority);
@@ -102,10 +106,12 @@ int dushmem_emu_fail(int code, const char *detail);
 
 int dushmem_emu_launch(const dushmem_emu_launch_t *launch);
 int dushmem_emu_allow_shared(const void *kernel, size_t bytes);
+size_t dushmem_emu_shared_limit(void);
 void dushmem_emu_sync_threads(void);
 /* Lower half: threads that said yes; upper half: threads that were there. */
 uint64_t dushmem_emu_sync_threads_vote(int yes);
 void dushmem_emu_sync_grid(void);
+int dushmem_emu_cooperative(void); /* 1 where dushmem_emu_sync_grid may be called */
 int dushmem_emu_warp_size(void);
 void dushmem_emu_warp_meet(const dushmem_emu_meeting *meeting);
 void dushmem_emu_yield(void);

@@ -107,6 +107,12 @@ pub extern "C" fn dushmem_emu_allow_shared(kernel: *const c_void, bytes: usize) 
     note(allow())
 }
 
+/// How much dynamic shared memory kernels may get.
+#[unsafe(no_mangle)]
+pub extern "C" fn dushmem_emu_shared_limit() -> usize {
+    SHARED_LIMIT.load(Ordering::Relaxed)
+}
+
 /// `__syncthreads`
 #[unsafe(no_mangle)]
 pub extern "C" fn dushmem_emu_sync_threads() {
@@ -126,6 +132,12 @@ pub extern "C" fn dushmem_emu_sync_grid() {
     if let Err(text) = block::sync_grid() {
         block::fail(text);
     }
+}
+
+/// 1 in a cooperative launch, else 0.
+#[unsafe(no_mangle)]
+pub extern "C" fn dushmem_emu_cooperative() -> c_int {
+    c_int::from(block::cooperative())
 }
 
 /// Lanes of a warp.
