@@ -5,9 +5,10 @@
 // PE 0 makes the items and applies its stage, the next PE applies its own, and so on; the last one sends the
 // results back to PE 0. A slice of the items has a block on each PE, so the slices run side by side.
 //
-// Between two PEs a slice has a ring of `depth` slots at the receiver. `arrived` counts there what the sender has
-// put: the signal of the put. `freed` counts at the sender what the receiver has taken out: credits. A sender that
-// is `depth` items ahead waits for a credit, so a slow stage holds up those before it, and nothing is overwritten.
+// Between two PEs a slice has a ring of `depth` slots at the receiver. A slot has a word, `arrived`, that tells which
+// item is in it: the signal of the put. Each has its own, since a signal follows its data, but two puts arrive in any
+// order. `freed` counts at the sender what the receiver has taken out: credits. A sender that is `depth` items ahead
+// waits for a credit, so a slow stage holds up those before it, and nothing is overwritten.
 //
 // A credit for a slot says, too, that the put which filled it has left the staging slot of the sender. That is why
 // the puts may be non-blocking, and nobody calls quiet between them.
@@ -21,7 +22,8 @@ enum { THREADS = 128 };
 
 struct Pipeline {
   uint64_t *slots, *staging;  // [slice][depth][words of a slice]
-  uint64_t *arrived, *freed;  // [slice]
+  uint64_t *arrived;          // [slice][depth]: number of the last item that came, from 1
+  uint64_t *freed;            // [slice]: slots that the next PE has read
   uint64_t *results;          // [item][word], on PE 0
   uint64_t size, items, slices, depth, longest;
 };
@@ -39,9 +41,9 @@ __global__ void run(Pipeline p) {
   const uint64_t slice = blockIdx.x;
   const uint64_t first = first_of(slice, p.slices, p.size), count = first_of(slice + 1, p.slices, p.size) - first;
   for (uint64_t item = 0; item < p.items; item++) {
-    const uint64_t at = (slice * p.depth + item % p.depth) * p.longest;
+    const uint64_t slot = slice * p.depth + item % p.depth, at = slot * p.longest;
     if (threadIdx.x == 0) {
-      if (!source) dushmem_signal_wait_until(&p.arrived[slice], DUSHMEM_CMP_GE, item + 1);
+      if (!source) dushmem_signal_wait_until(&p.arrived[slot], DUSHMEM_CMP_GE, item + 1);
       if (!sink && item >= p.depth)
         dushmem_signal_wait_until(&p.freed[slice], DUSHMEM_CMP_GE, item - p.depth + 1);
     }
@@ -53,7 +55,7 @@ __global__ void run(Pipeline p) {
     }
     __syncthreads();
     if (!sink)
-      dushmemx_putmem_signal_nbi_block(p.slots + at, p.staging + at, count * sizeof(uint64_t), &p.arrived[slice],
+      dushmemx_putmem_signal_nbi_block(p.slots + at, p.staging + at, count * sizeof(uint64_t), &p.arrived[slot],
                                        item + 1, DUSHMEM_SIGNAL_SET, next);
     if (!source && threadIdx.x == 0) dushmemx_signal_op(&p.freed[slice], 1, DUSHMEM_SIGNAL_ADD, before);
   }
@@ -73,7 +75,7 @@ int main(int argc, char **argv) {
   p.longest = (size + slices - 1) / slices;
   p.slots = symmetric<uint64_t>(slices * depth * p.longest);
   p.staging = symmetric<uint64_t>(slices * depth * p.longest);
-  p.arrived = symmetric<uint64_t>(slices);
+  p.arrived = symmetric<uint64_t>(slices * depth);
   p.freed = symmetric<uint64_t>(slices);
   if (me == 0) CHECK(hipMalloc((void **)&p.results, items * size * sizeof(uint64_t)));
 

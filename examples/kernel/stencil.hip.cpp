@@ -12,7 +12,8 @@
 //
 // A halo has three places in turn. A neighbour that has this PE's edge of step s may send that of step s + 1, while
 // another block here still reads what it sent in step s - 1, for a corner. It can't send that of s + 2 before: for
-// that it needs the edge of s + 1, which is computed when all blocks here have finished step s.
+// that it needs the edge of s + 1, which is computed when all blocks here have finished step s. Each place has its own
+// signal: edges of two steps may be under way at the same time, and arrive in any order.
 //
 // The check: every PE computes all steps alone and compares its block, to the last bit.
 #include "program.h"
@@ -26,7 +27,7 @@ struct Plate {
   double *cells[2];    // [row][column] of this PE's block, before and after a step in turn
   double *halo;        // [place][side][longest]: edges of the neighbours
   double *edge;        // [place][side][longest]: own edges, on their way
-  uint64_t *arrived;   // [side]: steps of which the neighbour's edge is there, the start included
+  uint64_t *arrived;   // [place][side]: the neighbour's last step of which the edge is there, from 1 for the start
   uint64_t *finished;  // blocks that have finished a step
   int rows, columns, longest, neighbour[4];
   uint64_t steps;
@@ -34,6 +35,10 @@ struct Plate {
 
 __device__ static inline double *line(double *lines, const Plate &p, uint64_t step, int side) {
   return lines + (step % PLACES * 4 + (uint64_t)side) * (uint64_t)p.longest;
+}
+
+__device__ static inline uint64_t *signal(const Plate &p, uint64_t step, int side) {
+  return &p.arrived[step % PLACES * 4 + (uint64_t)side];
 }
 
 // A cell after `step` steps, from those before it; those around the block are in the halo.
@@ -57,7 +62,7 @@ __device__ static double mean(const Plate &p, uint64_t step, int y, int x) {
 // Computes an edge of the block and sends it. Corners belong to the rows: the columns compute theirs to send them.
 __device__ static void do_edge(const Plate &p, uint64_t step, int side) {
   if (step > 0 && threadIdx.x < 4 && p.neighbour[threadIdx.x] >= 0)
-    dushmem_signal_wait_until(&p.arrived[threadIdx.x], DUSHMEM_CMP_GE, step);
+    dushmem_signal_wait_until(signal(p, step - 1, (int)threadIdx.x), DUSHMEM_CMP_GE, step);
   __syncthreads();
   const bool row = side == NORTH || side == SOUTH;
   const int count = row ? p.columns : p.rows;
@@ -72,8 +77,8 @@ __device__ static void do_edge(const Plate &p, uint64_t step, int side) {
   __syncthreads();
   const int to = p.neighbour[side], there = side ^ 1; // our north is their south
   if (to >= 0 && step < p.steps)
-    dushmemx_double_put_signal_nbi_block(line(p.halo, p, step, there), own, (size_t)count, &p.arrived[there], step + 1,
-                                         DUSHMEM_SIGNAL_SET, to);
+    dushmemx_double_put_signal_nbi_block(line(p.halo, p, step, there), own, (size_t)count,
+                                         signal(p, step, there), step + 1, DUSHMEM_SIGNAL_SET, to);
 }
 
 __global__ void diffuse(Plate p) {
@@ -144,7 +149,7 @@ int main(int argc, char **argv) {
   p.steps = steps;
   p.halo = symmetric<double>(PLACES * 4 * (uint64_t)p.longest);
   p.edge = symmetric<double>(PLACES * 4 * (uint64_t)p.longest);
-  p.arrived = symmetric<uint64_t>(4);
+  p.arrived = symmetric<uint64_t>(PLACES * 4);
   p.finished = symmetric<uint64_t>(1);
   const size_t count = (size_t)p.rows * (size_t)p.columns;
   std::vector<double> block(count);
