@@ -18,9 +18,9 @@
 #ifndef DUSHMEM_DEVICE_H
 #define DUSHMEM_DEVICE_H
 
-#include <dushmem.h>
-#include <dushmem/gen/host_alias.h>
+#include <dushmem/gen/constants.h>
 
+#include <dushmem/scope.h>
 #include <dushmem/team.h>
 
 #include <dushmem/rma.h>
@@ -29,7 +29,5 @@
 #include <dushmem/signal.h>
 #include <dushmem/sync.h>
 
-#ifndef DUSHMEM_EMU
-#include <dushmem/impl/device_names.h>
-#endif
+#include <dushmem/coll.h>
 #endif
