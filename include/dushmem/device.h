@@ -29,7 +29,5 @@
 #include <dushmem/signal.h>
 #include <dushmem/sync.h>
 
-#ifndef DUSHMEM_EMU
 #include <dushmem/impl/device_names.h>
-#endif
 #endif

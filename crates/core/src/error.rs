@@ -80,6 +80,49 @@ impl Call {
     pub fn name(number: u32) -> &'static str {
         Self::NAMES.get(number as usize).copied().unwrap_or("an unknown call")
     }
+
+    /// The call of that name, [`Call::None`] for others.
+    pub fn named(name: &str) -> Call {
+        let number = Self::NAMES.iter().position(|&known| known == name).unwrap_or(0);
+        Self::ALL[number]
+    }
+
+    const ALL: [Call; 31] = {
+        use Call::*;
+        [
+            None,
+            Init,
+            Finalize,
+            Malloc,
+            Calloc,
+            Align,
+            Realloc,
+            Free,
+            BarrierAll,
+            Barrier,
+            SyncAll,
+            TeamSync,
+            Broadcast,
+            Fcollect,
+            Alltoall,
+            Reduce,
+            TeamSplit,
+            TeamDestroy,
+            WaitUntil,
+            WaitUntilAll,
+            WaitUntilAny,
+            WaitUntilSome,
+            SignalWaitUntil,
+            SetLock,
+            Quiet,
+            Collect,
+            Alltoalls,
+            Scan,
+            ReduceScatter,
+            TeamInit,
+            Proxy,
+        ]
+    };
 }
 
 /// An error of the engine. [`Error::code`] is the number that C functions with a status return.

@@ -1,6 +1,7 @@
 //! One PE's view of its job.
 use crate::bootstrap::Bootstrap;
 use crate::buffers::Buffers;
+use crate::coll::device_slot::DeviceSlot;
 use crate::coll::slot::{TeamSlot, small_limit};
 use crate::context::Context;
 use crate::diary::Diary;
@@ -53,6 +54,7 @@ struct Card {
 pub(crate) struct Internals {
     pub doorbell: usize,
     pub slots: usize,
+    pub device_slots: usize,
 }
 
 /// One PE's view of its job. All methods may be called from any thread, collectives of one team from one
@@ -110,7 +112,7 @@ impl World {
             reserved: crate::job::JobPage::reserved(page.pes()),
             // Globals that an earlier init has moved stay where they are, also if this one does not want them.
             static_area: statics::area(if same_image { offer.len } else { moved as usize }),
-            internals: memory::page() + settings.team_slots * size_of::<TeamSlot>(),
+            internals: memory::page() + settings.team_slots * (size_of::<TeamSlot>() + DeviceSlot::bytes(n)),
             heap: (settings.heap_size as usize).next_multiple_of(memory::page()),
         };
         let window = Window::map(fd, me, &layout, settings.equal_addresses && !options.thread_pe);
@@ -136,7 +138,9 @@ impl World {
         };
         let window = Arc::new(window);
         let slice = window.slice() as usize;
-        let internals = Internals { doorbell: slice, slots: slice + memory::page() };
+        let slots = slice + memory::page();
+        let device_slots = slots + settings.team_slots * size_of::<TeamSlot>();
+        let internals = Internals { doorbell: slice, slots, device_slots };
         let policy = SpinPolicy::new(n, cpus(settings));
         let fewest = cards.iter().map(|card| card.cpus as usize).min().unwrap_or(1);
         crate::placement::spread(&policy, Arc::clone(&boot), me);
@@ -466,7 +470,7 @@ impl World {
     }
 
     #[cold]
-    fn not_symmetric(&self, arg: &'static str, addr: usize, len: usize) -> Error {
+    pub(crate) fn not_symmetric(&self, arg: &'static str, addr: usize, len: usize) -> Error {
         if len > isize::MAX as usize {
             // What became of a negative count.
             let why = "more than the address space; was the number negative?";

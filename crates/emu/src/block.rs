@@ -15,11 +15,16 @@ use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+mod parts;
+pub use parts::sync_part;
+
 /// Where the compiled program keeps its `threadIdx` and companions: thread-local variables of the image
 /// that holds the kernel. The scheduler writes them before a GPU thread runs on.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Place {
+    /// Bytes of this struct, as the library knows it: the program fills in no more.
+    pub size: usize,
     /// `threadIdx`
     pub thread: *mut Dim3,
     /// `blockIdx`
@@ -30,16 +35,20 @@ pub struct Place {
     pub grid_dim: *mut Dim3,
     /// First byte of the block's dynamic shared memory.
     pub shared: *mut *mut c_void,
+    /// True while the OS thread runs a kernel: names for host and device then mean the device's.
+    pub in_kernel: *mut bool,
 }
 
 impl Place {
     /// A place that names nothing yet.
     pub const NONE: Place = Place {
+        size: size_of::<Place>(),
         thread: ptr::null_mut(),
         block: ptr::null_mut(),
         block_dim: ptr::null_mut(),
         grid_dim: ptr::null_mut(),
         shared: ptr::null_mut(),
+        in_kernel: ptr::null_mut(),
     };
 }
 
@@ -99,6 +108,8 @@ struct Block {
     at_barrier: Vec<u32>,
     ready: VecDeque<u32>,
     slots: Vec<Slot>,
+    /// Parts that have synchronised: few blocks have any.
+    parts: Vec<parts::Part>,
     /// The slot whose fiber runs.
     current: u32,
     /// Counts everything that may end somebody's wait.
@@ -143,6 +154,7 @@ pub(crate) fn run(grid: &Grid, index: Dim3, place: Place) {
         place.block_dim.write(grid.block_dim());
         place.grid_dim.write(grid.grid_dim());
         place.shared.write(shared.cast());
+        place.in_kernel.write(true);
     }
     let mut block = Block {
         grid,
@@ -155,6 +167,7 @@ pub(crate) fn run(grid: &Grid, index: Dim3, place: Place) {
         at_barrier: std::mem::take(&mut kit.at_barrier),
         ready: std::mem::take(&mut kit.ready),
         slots: std::mem::take(&mut kit.slots),
+        parts: Vec::new(),
         current: 0,
         progress: 0,
         idle_since: None,
@@ -164,6 +177,8 @@ pub(crate) fn run(grid: &Grid, index: Dim3, place: Place) {
     schedule(&raw mut block, &mut kit.fibers);
     set_give_way(hook);
     ACTIVE.set(outer);
+    // SAFETY: as above.
+    unsafe { place.in_kernel.write(!outer.is_null()) };
     kit.at_barrier = block.at_barrier;
     kit.ready = block.ready;
     kit.slots = block.slots;
@@ -273,6 +288,9 @@ unsafe fn run_threads(yielder: &Yielder<*mut Block, Pause>, block: *mut Block) {
             (*grid).call();
             (*block).returned += 1;
             (*block).progress += 1;
+            if !(*block).parts.is_empty() {
+                parts::leave(&mut *block, index);
+            }
             release_if_complete(&mut *block);
         }
     }

@@ -13,6 +13,7 @@
 //! | [`grid`] | launches: their limits, which OS thread runs which block |
 //! | [`block`] | the threads of one block as fibers on one OS thread |
 //! | [`on_stream`] | the emulator as a device of the engine: its operations in stream order |
+//! | [`kernel`] | what kernels know of their PE, and ask of the library |
 //! | [`proxy`] | who makes the calls of kernels that can't reach a PE |
 //! | [`closure`] | launches of Rust closures |
 //! | [`abi`] | the C functions that the headers call |
@@ -25,6 +26,7 @@ pub mod error;
 pub mod event;
 pub mod grid;
 mod helpers;
+pub mod kernel;
 pub mod memory;
 pub mod on_stream;
 pub mod proxy;

@@ -1,7 +1,7 @@
 //! The emulator as a device of the engine.
 //!
 //! Operations of the engine run on the worker of the stream that they were put into.
-use crate::{device, error, memory, stream};
+use crate::{device, error, kernel, memory, stream};
 use dushmem_core::device::{
     Device, DeviceMemory, Export, HeapRequest, KernelState, Module, StreamHandle, StreamOp,
 };
@@ -87,7 +87,7 @@ impl Device for Emulator {
         for (base, len) in heaps(world) {
             memory::register_symmetric(base, len);
         }
-        crate::proxy::start(world)?;
+        kernel::attach(world)?;
         Ok(())
     }
 
@@ -96,7 +96,7 @@ impl Device for Emulator {
             // Fails in a forked child only, where no stream runs.
             let _ = stream::synchronize_device(number);
         }
-        crate::proxy::stop(world);
+        kernel::detach(world);
         for (base, _) in heaps(world) {
             memory::unregister_symmetric(base);
         }

@@ -3,18 +3,16 @@
 #ifndef DUSHMEM_IMPL_DEVICE_NAMES_H
 #define DUSHMEM_IMPL_DEVICE_NAMES_H
 
-#ifdef DUSHMEM_IMPL_ON_DEVICE
-#define DUSHMEM_IMPL_TWIN(host, device) device
-#else
-#define DUSHMEM_IMPL_TWIN(host, device) host
-#endif
-
 namespace dushmem {
 namespace device {
 namespace impl {
 DUSHMEM_IMPL_FN void end(int status) {
-  printf("dushmem: a kernel ends the job with status %d\n", status);
-  fail("the kernel asked for it", state().my_pe);
+#ifdef DUSHMEM_EMU
+  dushmem_host_global_exit(status);
+#else
+  printf("dushmem: PE %d: a kernel ends the job with status %d\n", state().my_pe, status);
+  trap();
+#endif
 }
 DUSHMEM_IMPL_FN void version(int *major, int *minor) {
   *major = DUSHMEM_MAJOR_VERSION;
@@ -28,7 +26,7 @@ DUSHMEM_IMPL_FN void version(int *major, int *minor) {
 #define DUSHMEM_IMPL_NAMES_rma(F, NAME, T) \
   DUSHMEM_IMPL_BOTH void F##_##NAME##_put(T *dest, const T *source, size_t nelems, int pe) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_put(dest, source, nelems, pe), ::dushmem::device::put(dest, source, nelems, pe)); } \
   DUSHMEM_IMPL_BOTH void F##_##NAME##_get(T *dest, const T *source, size_t nelems, int pe) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_get(dest, source, nelems, pe), ::dushmem::device::get(dest, source, nelems, pe)); } \
-  DUSHMEM_IMPL_BOTH void F##_##NAME##_put_nbi(T *dest, const T *source, size_t nelems, int pe) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_put_nbi(dest, source, nelems, pe), ::dushmem::device::put(dest, source, nelems, pe)); } \
+  DUSHMEM_IMPL_BOTH void F##_##NAME##_put_nbi(T *dest, const T *source, size_t nelems, int pe) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_put_nbi(dest, source, nelems, pe), ::dushmem::device::put_nbi(dest, source, nelems, pe)); } \
   DUSHMEM_IMPL_BOTH void F##_##NAME##_get_nbi(T *dest, const T *source, size_t nelems, int pe) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_get_nbi(dest, source, nelems, pe), ::dushmem::device::get(dest, source, nelems, pe)); } \
   DUSHMEM_IMPL_BOTH void F##_##NAME##_p(T *dest, T value, int pe) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_p(dest, value, pe), ::dushmem::device::p(dest, value, pe)); } \
   DUSHMEM_IMPL_BOTH T F##_##NAME##_g(const T *source, int pe) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_g(source, pe), ::dushmem::device::g(source, pe)); } \
@@ -41,42 +39,42 @@ DUSHMEM_IMPL_FN void version(int *major, int *minor) {
   static inline __host__ int F##_##NAME##_fcollect(int32_t team, T *dest, const T *source, size_t nelems) { return F##_host_##NAME##_fcollect(team, dest, source, nelems); }
 
 #define DUSHMEM_IMPL_NAMES_amo(F, NAME, T) \
-  DUSHMEM_IMPL_BOTH T F##_##NAME##_atomic_fetch_inc(T *dest, int pe) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_atomic_fetch_inc(dest, pe), ::dushmem::device::atomic_fetch_add<T>(dest, (T)1, pe)); } \
-  DUSHMEM_IMPL_BOTH void F##_##NAME##_atomic_inc(T *dest, int pe) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_atomic_inc(dest, pe), (void)::dushmem::device::atomic_fetch_add<T>(dest, (T)1, pe)); } \
-  DUSHMEM_IMPL_BOTH T F##_##NAME##_atomic_fetch_add(T *dest, T value, int pe) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_atomic_fetch_add(dest, value, pe), ::dushmem::device::atomic_fetch_add<T>(dest, value, pe)); } \
-  DUSHMEM_IMPL_BOTH void F##_##NAME##_atomic_add(T *dest, T value, int pe) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_atomic_add(dest, value, pe), (void)::dushmem::device::atomic_fetch_add<T>(dest, value, pe)); } \
-  DUSHMEM_IMPL_BOTH T F##_##NAME##_atomic_compare_swap(T *dest, T cond, T value, int pe) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_atomic_compare_swap(dest, cond, value, pe), ::dushmem::device::atomic_compare_swap<T>(dest, cond, value, pe)); }
+  DUSHMEM_IMPL_BOTH T F##_##NAME##_atomic_fetch_inc(T *dest, int pe) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_atomic_fetch_inc(dest, pe), ::dushmem::device::atomic_fetch_add(dest, (T)1, pe)); } \
+  DUSHMEM_IMPL_BOTH void F##_##NAME##_atomic_inc(T *dest, int pe) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_atomic_inc(dest, pe), (void)::dushmem::device::atomic_fetch_add(dest, (T)1, pe)); } \
+  DUSHMEM_IMPL_BOTH T F##_##NAME##_atomic_fetch_add(T *dest, T value, int pe) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_atomic_fetch_add(dest, value, pe), ::dushmem::device::atomic_fetch_add(dest, value, pe)); } \
+  DUSHMEM_IMPL_BOTH void F##_##NAME##_atomic_add(T *dest, T value, int pe) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_atomic_add(dest, value, pe), (void)::dushmem::device::atomic_fetch_add(dest, value, pe)); } \
+  DUSHMEM_IMPL_BOTH T F##_##NAME##_atomic_compare_swap(T *dest, T cond, T value, int pe) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_atomic_compare_swap(dest, cond, value, pe), ::dushmem::device::atomic_compare_swap(dest, cond, value, pe)); }
 
 #define DUSHMEM_IMPL_NAMES_amo_ext(F, NAME, T) \
-  DUSHMEM_IMPL_BOTH T F##_##NAME##_atomic_fetch(const T *source, int pe) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_atomic_fetch(source, pe), ::dushmem::device::atomic_fetch<T>(source, pe)); } \
-  DUSHMEM_IMPL_BOTH void F##_##NAME##_atomic_set(T *dest, T value, int pe) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_atomic_set(dest, value, pe), ::dushmem::device::atomic_set<T>(dest, value, pe)); } \
-  DUSHMEM_IMPL_BOTH T F##_##NAME##_atomic_swap(T *dest, T value, int pe) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_atomic_swap(dest, value, pe), ::dushmem::device::atomic_swap<T>(dest, value, pe)); }
+  DUSHMEM_IMPL_BOTH T F##_##NAME##_atomic_fetch(const T *source, int pe) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_atomic_fetch(source, pe), ::dushmem::device::atomic_fetch(source, pe)); } \
+  DUSHMEM_IMPL_BOTH void F##_##NAME##_atomic_set(T *dest, T value, int pe) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_atomic_set(dest, value, pe), ::dushmem::device::atomic_set(dest, value, pe)); } \
+  DUSHMEM_IMPL_BOTH T F##_##NAME##_atomic_swap(T *dest, T value, int pe) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_atomic_swap(dest, value, pe), ::dushmem::device::atomic_swap(dest, value, pe)); }
 
 #define DUSHMEM_IMPL_NAMES_amo_bit(F, NAME, T) \
-  DUSHMEM_IMPL_BOTH T F##_##NAME##_atomic_fetch_and(T *dest, T value, int pe) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_atomic_fetch_and(dest, value, pe), ::dushmem::device::atomic_fetch_and<T>(dest, value, pe)); } \
-  DUSHMEM_IMPL_BOTH void F##_##NAME##_atomic_and(T *dest, T value, int pe) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_atomic_and(dest, value, pe), (void)::dushmem::device::atomic_fetch_and<T>(dest, value, pe)); } \
-  DUSHMEM_IMPL_BOTH T F##_##NAME##_atomic_fetch_or(T *dest, T value, int pe) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_atomic_fetch_or(dest, value, pe), ::dushmem::device::atomic_fetch_or<T>(dest, value, pe)); } \
-  DUSHMEM_IMPL_BOTH void F##_##NAME##_atomic_or(T *dest, T value, int pe) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_atomic_or(dest, value, pe), (void)::dushmem::device::atomic_fetch_or<T>(dest, value, pe)); } \
-  DUSHMEM_IMPL_BOTH T F##_##NAME##_atomic_fetch_xor(T *dest, T value, int pe) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_atomic_fetch_xor(dest, value, pe), ::dushmem::device::atomic_fetch_xor<T>(dest, value, pe)); } \
-  DUSHMEM_IMPL_BOTH void F##_##NAME##_atomic_xor(T *dest, T value, int pe) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_atomic_xor(dest, value, pe), (void)::dushmem::device::atomic_fetch_xor<T>(dest, value, pe)); }
+  DUSHMEM_IMPL_BOTH T F##_##NAME##_atomic_fetch_and(T *dest, T value, int pe) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_atomic_fetch_and(dest, value, pe), ::dushmem::device::atomic_fetch_and(dest, value, pe)); } \
+  DUSHMEM_IMPL_BOTH void F##_##NAME##_atomic_and(T *dest, T value, int pe) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_atomic_and(dest, value, pe), (void)::dushmem::device::atomic_fetch_and(dest, value, pe)); } \
+  DUSHMEM_IMPL_BOTH T F##_##NAME##_atomic_fetch_or(T *dest, T value, int pe) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_atomic_fetch_or(dest, value, pe), ::dushmem::device::atomic_fetch_or(dest, value, pe)); } \
+  DUSHMEM_IMPL_BOTH void F##_##NAME##_atomic_or(T *dest, T value, int pe) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_atomic_or(dest, value, pe), (void)::dushmem::device::atomic_fetch_or(dest, value, pe)); } \
+  DUSHMEM_IMPL_BOTH T F##_##NAME##_atomic_fetch_xor(T *dest, T value, int pe) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_atomic_fetch_xor(dest, value, pe), ::dushmem::device::atomic_fetch_xor(dest, value, pe)); } \
+  DUSHMEM_IMPL_BOTH void F##_##NAME##_atomic_xor(T *dest, T value, int pe) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_atomic_xor(dest, value, pe), (void)::dushmem::device::atomic_fetch_xor(dest, value, pe)); }
 
 #define DUSHMEM_IMPL_NAMES_wait(F, NAME, T) \
-  DUSHMEM_IMPL_BOTH void F##_##NAME##_wait_until(T *ivar, int cmp, T cmp_value) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_wait_until(ivar, cmp, cmp_value), (void)::dushmem::device::wait_until<T>(ivar, cmp, cmp_value)); } \
-  DUSHMEM_IMPL_BOTH int F##_##NAME##_test(T *ivar, int cmp, T cmp_value) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_test(ivar, cmp, cmp_value), ::dushmem::device::test<T>(ivar, cmp, cmp_value)); }
+  DUSHMEM_IMPL_BOTH void F##_##NAME##_wait_until(T *ivar, int cmp, T cmp_value) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_wait_until(ivar, cmp, cmp_value), (void)::dushmem::device::wait_until(ivar, cmp, cmp_value)); } \
+  DUSHMEM_IMPL_BOTH int F##_##NAME##_test(T *ivar, int cmp, T cmp_value) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_test(ivar, cmp, cmp_value), ::dushmem::device::test(ivar, cmp, cmp_value)); }
 
 #define DUSHMEM_IMPL_NAMES_wait_many(F, NAME, T) \
-  DUSHMEM_IMPL_BOTH void F##_##NAME##_wait_until_all(T *ivars, size_t nelems, const int *status, int cmp, T cmp_value) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_wait_until_all(ivars, nelems, status, cmp, cmp_value), ::dushmem::device::wait_until_all<T>(ivars, nelems, status, cmp, cmp_value)); } \
-  DUSHMEM_IMPL_BOTH size_t F##_##NAME##_wait_until_any(T *ivars, size_t nelems, const int *status, int cmp, T cmp_value) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_wait_until_any(ivars, nelems, status, cmp, cmp_value), ::dushmem::device::wait_until_any<T>(ivars, nelems, status, cmp, cmp_value)); } \
-  DUSHMEM_IMPL_BOTH int F##_##NAME##_test_all(T *ivars, size_t nelems, const int *status, int cmp, T cmp_value) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_test_all(ivars, nelems, status, cmp, cmp_value), ::dushmem::device::test_all<T>(ivars, nelems, status, cmp, cmp_value)); } \
-  DUSHMEM_IMPL_BOTH size_t F##_##NAME##_test_any(T *ivars, size_t nelems, const int *status, int cmp, T cmp_value) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_test_any(ivars, nelems, status, cmp, cmp_value), ::dushmem::device::test_any<T>(ivars, nelems, status, cmp, cmp_value)); } \
-  DUSHMEM_IMPL_BOTH size_t F##_##NAME##_wait_until_some(T *ivars, size_t nelems, size_t *indices, const int *status, int cmp, T cmp_value) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_wait_until_some(ivars, nelems, indices, status, cmp, cmp_value), ::dushmem::device::wait_until_some<T>(ivars, nelems, indices, status, cmp, cmp_value)); } \
-  DUSHMEM_IMPL_BOTH size_t F##_##NAME##_test_some(T *ivars, size_t nelems, size_t *indices, const int *status, int cmp, T cmp_value) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_test_some(ivars, nelems, indices, status, cmp, cmp_value), ::dushmem::device::test_some<T>(ivars, nelems, indices, status, cmp, cmp_value)); } \
-  DUSHMEM_IMPL_BOTH void F##_##NAME##_wait_until_all_vector(T *ivars, size_t nelems, const int *status, int cmp, const T *cmp_values) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_wait_until_all_vector(ivars, nelems, status, cmp, cmp_values), ::dushmem::device::wait_until_all<T>(ivars, nelems, status, cmp, cmp_values)); } \
-  DUSHMEM_IMPL_BOTH size_t F##_##NAME##_wait_until_any_vector(T *ivars, size_t nelems, const int *status, int cmp, const T *cmp_values) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_wait_until_any_vector(ivars, nelems, status, cmp, cmp_values), ::dushmem::device::wait_until_any<T>(ivars, nelems, status, cmp, cmp_values)); } \
-  DUSHMEM_IMPL_BOTH int F##_##NAME##_test_all_vector(T *ivars, size_t nelems, const int *status, int cmp, const T *cmp_values) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_test_all_vector(ivars, nelems, status, cmp, cmp_values), ::dushmem::device::test_all<T>(ivars, nelems, status, cmp, cmp_values)); } \
-  DUSHMEM_IMPL_BOTH size_t F##_##NAME##_test_any_vector(T *ivars, size_t nelems, const int *status, int cmp, const T *cmp_values) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_test_any_vector(ivars, nelems, status, cmp, cmp_values), ::dushmem::device::test_any<T>(ivars, nelems, status, cmp, cmp_values)); } \
-  DUSHMEM_IMPL_BOTH size_t F##_##NAME##_wait_until_some_vector(T *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const T *cmp_values) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_wait_until_some_vector(ivars, nelems, indices, status, cmp, cmp_values), ::dushmem::device::wait_until_some<T>(ivars, nelems, indices, status, cmp, cmp_values)); } \
-  DUSHMEM_IMPL_BOTH size_t F##_##NAME##_test_some_vector(T *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const T *cmp_values) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_test_some_vector(ivars, nelems, indices, status, cmp, cmp_values), ::dushmem::device::test_some<T>(ivars, nelems, indices, status, cmp, cmp_values)); }
+  DUSHMEM_IMPL_BOTH void F##_##NAME##_wait_until_all(T *ivars, size_t nelems, const int *status, int cmp, T cmp_value) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_wait_until_all(ivars, nelems, status, cmp, cmp_value), ::dushmem::device::wait_until_all(ivars, nelems, status, cmp, cmp_value)); } \
+  DUSHMEM_IMPL_BOTH size_t F##_##NAME##_wait_until_any(T *ivars, size_t nelems, const int *status, int cmp, T cmp_value) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_wait_until_any(ivars, nelems, status, cmp, cmp_value), ::dushmem::device::wait_until_any(ivars, nelems, status, cmp, cmp_value)); } \
+  DUSHMEM_IMPL_BOTH int F##_##NAME##_test_all(T *ivars, size_t nelems, const int *status, int cmp, T cmp_value) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_test_all(ivars, nelems, status, cmp, cmp_value), ::dushmem::device::test_all(ivars, nelems, status, cmp, cmp_value)); } \
+  DUSHMEM_IMPL_BOTH size_t F##_##NAME##_test_any(T *ivars, size_t nelems, const int *status, int cmp, T cmp_value) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_test_any(ivars, nelems, status, cmp, cmp_value), ::dushmem::device::test_any(ivars, nelems, status, cmp, cmp_value)); } \
+  DUSHMEM_IMPL_BOTH size_t F##_##NAME##_wait_until_some(T *ivars, size_t nelems, size_t *indices, const int *status, int cmp, T cmp_value) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_wait_until_some(ivars, nelems, indices, status, cmp, cmp_value), ::dushmem::device::wait_until_some(ivars, nelems, indices, status, cmp, cmp_value)); } \
+  DUSHMEM_IMPL_BOTH size_t F##_##NAME##_test_some(T *ivars, size_t nelems, size_t *indices, const int *status, int cmp, T cmp_value) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_test_some(ivars, nelems, indices, status, cmp, cmp_value), ::dushmem::device::test_some(ivars, nelems, indices, status, cmp, cmp_value)); } \
+  DUSHMEM_IMPL_BOTH void F##_##NAME##_wait_until_all_vector(T *ivars, size_t nelems, const int *status, int cmp, const T *cmp_values) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_wait_until_all_vector(ivars, nelems, status, cmp, cmp_values), ::dushmem::device::wait_until_all(ivars, nelems, status, cmp, cmp_values)); } \
+  DUSHMEM_IMPL_BOTH size_t F##_##NAME##_wait_until_any_vector(T *ivars, size_t nelems, const int *status, int cmp, const T *cmp_values) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_wait_until_any_vector(ivars, nelems, status, cmp, cmp_values), ::dushmem::device::wait_until_any(ivars, nelems, status, cmp, cmp_values)); } \
+  DUSHMEM_IMPL_BOTH int F##_##NAME##_test_all_vector(T *ivars, size_t nelems, const int *status, int cmp, const T *cmp_values) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_test_all_vector(ivars, nelems, status, cmp, cmp_values), ::dushmem::device::test_all(ivars, nelems, status, cmp, cmp_values)); } \
+  DUSHMEM_IMPL_BOTH size_t F##_##NAME##_test_any_vector(T *ivars, size_t nelems, const int *status, int cmp, const T *cmp_values) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_test_any_vector(ivars, nelems, status, cmp, cmp_values), ::dushmem::device::test_any(ivars, nelems, status, cmp, cmp_values)); } \
+  DUSHMEM_IMPL_BOTH size_t F##_##NAME##_wait_until_some_vector(T *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const T *cmp_values) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_wait_until_some_vector(ivars, nelems, indices, status, cmp, cmp_values), ::dushmem::device::wait_until_some(ivars, nelems, indices, status, cmp, cmp_values)); } \
+  DUSHMEM_IMPL_BOTH size_t F##_##NAME##_test_some_vector(T *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const T *cmp_values) { return DUSHMEM_IMPL_TWIN(F##_host_##NAME##_test_some_vector(ivars, nelems, indices, status, cmp, cmp_values), ::dushmem::device::test_some(ivars, nelems, indices, status, cmp, cmp_values)); }
 
 #define DUSHMEM_IMPL_NAMES_reduce_bit(F, NAME, T) \
   static inline __host__ int F##_##NAME##_and_reduce(int32_t team, T *dest, const T *source, size_t nreduce) { return F##_host_##NAME##_and_reduce(team, dest, source, nreduce); } \

@@ -3,6 +3,7 @@
 #ifndef DUSHMEM_IMPL_EMU_ABI_H
 #define DUSHMEM_IMPL_EMU_ABI_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,11 +24,17 @@ typedef struct {
   uint32_t x, y, z;
 } dushmem_emu_dim3;
 
-/* Addresses of the calling thread's threadIdx, blockIdx, blockDim, gridDim, dynamic shared memory. */
+/* Addresses of the calling thread's threadIdx, blockIdx, blockDim, gridDim, dynamic shared memory, and mark that it
+ * runs a kernel. The library sets size. */
 typedef struct {
+  size_t size;
   void *thread, *block, *block_dim, *grid_dim;
   void **shared;
+  bool *in_kernel;
 } dushmem_emu_place;
+
+/* Counts incompatible changes of these structs. */
+#define DUSHMEM_EMU_ABI 2u
 
 typedef struct {
   uint32_t size, flags;
@@ -39,6 +46,7 @@ typedef struct {
   dushmem_emu_dim3 grid, block;
   size_t shared;
   struct CUstream_st *stream;
+  uint32_t abi;
 } dushmem_emu_launch_t;
 
 #define DUSHMEM_EMU_COOPERATIVE 1u
@@ -84,8 +92,17 @@ int dushmem_emu_fail(int code, const char *detail);
 int dushmem_emu_launch(const dushmem_emu_launch_t *launch);
 int dushmem_emu_allow_shared(const void *kernel, size_t bytes);
 void dushmem_emu_sync_threads(void);
+/* Of the aligned group of so many consecutive threads that the caller is one of. */
+void dushmem_emu_sync_part(uint32_t width);
 void dushmem_emu_yield(void);
 int dushmem_emu_in_kernel(void);
+
+/* For the device API: crates/emu/src/abi/kernel.rs. */
+void *dushmem_emu_reach(const char *call, const char *arg, const void *address, size_t bytes, size_t align, int pe);
+void dushmem_emu_own(const char *call, const char *arg, const void *address, size_t bytes, size_t align);
+__attribute__((__noreturn__)) void dushmem_emu_fault(const char *call, const char *arg, int64_t value, const char *why);
+void dushmem_emu_wait(const char *call, const void *address, uint64_t detail, int (*ready)(void *), void *closure);
+void dushmem_emu_ring(int pe);
 
 #ifdef __cplusplus
 }

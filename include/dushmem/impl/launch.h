@@ -20,6 +20,8 @@ namespace dushmem {
 namespace emu {
 
 inline thread_local void *shared_base = nullptr;
+/* True on an OS thread while it runs a kernel. */
+inline thread_local bool in_kernel = false;
 
 inline void locate(dushmem_emu_place *place) {
   place->thread = &threadIdx;
@@ -27,6 +29,7 @@ inline void locate(dushmem_emu_place *place) {
   place->block_dim = &blockDim;
   place->grid_dim = &gridDim;
   place->shared = &shared_base;
+  if (place->size >= sizeof *place) place->in_kernel = &in_kernel;
 }
 
 /* What stands between <<< and >>>. */
@@ -74,6 +77,7 @@ inline int start(const char *name, const config &how, void (*body)(void *), void
   l.block = {how.block.x, how.block.y, how.block.z};
   l.shared = how.shared;
   l.stream = how.stream;
+  l.abi = DUSHMEM_EMU_ABI;
   return dushmem_emu_launch(&l);
 }
 

@@ -33,7 +33,12 @@ pub struct Launch {
     pub shared: usize,
     /// Where to run it.
     pub stream: *mut c_void,
+    /// [`ABI`] of the headers.
+    pub abi: u32,
 }
+
+/// Version of the structs that headers and library share, [`Launch`] and [`Place`]. Counts incompatible changes.
+const ABI: u32 = 2;
 
 /// What kernels may have as dynamic shared memory: raised by their attribute. The headers launch through
 /// lambdas, which have no kernel's address, so the largest value that was asked for holds for all.
@@ -54,6 +59,14 @@ pub unsafe extern "C" fn dushmem_emu_launch(launch: *const Launch) -> c_int {
         unsafe { CStr::from_ptr(launch.name) }.to_string_lossy()
     };
     let start = || {
+        if (launch.size as usize) < size_of::<Launch>() || launch.abi != ABI {
+            return Err(Failure::new(
+                Code::InvalidDeviceFunction,
+                format!(
+                    "{name}: compiled with headers of another version; compile it again with this library's dushcc"
+                ),
+            ));
+        }
         let (Some(body), Some(locate)) = (launch.body, launch.locate) else {
             if let Some(release) = launch.release {
                 // SAFETY: the launch fails, and nobody else releases.
@@ -95,6 +108,13 @@ pub extern "C" fn dushmem_emu_allow_shared(kernel: *const c_void, bytes: usize) 
 #[unsafe(no_mangle)]
 pub extern "C" fn dushmem_emu_sync_threads() {
     block::sync_threads();
+}
+
+/// Waits for those of the `width` consecutive threads that the caller is one of that haven't returned: a warp, or
+/// several.
+#[unsafe(no_mangle)]
+pub extern "C" fn dushmem_emu_sync_part(width: u32) {
+    block::sync_part(width);
 }
 
 /// Lets the block's other threads run, then other OS threads.

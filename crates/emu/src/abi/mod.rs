@@ -4,6 +4,7 @@
 //! Functions that can fail return the number of a [`Code`](crate::error::Code), 0 for success, and make
 //! it the calling thread's last error.
 
+mod kernel;
 mod launch;
 mod memory;
 mod proxy;
