@@ -6,8 +6,8 @@
 //! next. Fibers never change their OS thread: compilers keep addresses of thread-local variables. Idle fibers
 //! stay with their OS thread for its next block.
 use crate::board::{Board, Slot, What, lock, pack, unpack};
-use crate::fiber::{self, Stack};
 use crate::error::Code;
+use crate::fiber::{self, Stack};
 use crate::grid::{Dim3, Grid};
 use crate::random::Random;
 use crate::warp::{Came, Meeting, Warps};
