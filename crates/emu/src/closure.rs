@@ -159,7 +159,7 @@ unsafe extern "C" fn release<F>(shell: *mut c_void) {
     drop(unsafe { Box::from_raw(shell.cast::<Shell<F>>()) });
 }
 
-/// Puts a kernel into a stream: `act` runs once for each thread of the grid, concurrently. Returns at
+/// Puts a kernel into a stream, which must not be being captured: `act` runs once for each thread of the grid, concurrently. Returns at
 /// once; [`Stream::synchronize`] waits for it. A panic in `act` ends the process.
 ///
 /// Fails with the same codes as a launch from C++ does: sides of 0, more than 1,024 threads a block, more

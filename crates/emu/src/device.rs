@@ -24,9 +24,15 @@ pub const WARP: u32 = 32;
 /// one. Each needs an OS thread of its own only while others wait.
 pub const RESIDENT_BLOCKS: u32 = MULTIPROCESSORS * BLOCKS_PER_MULTIPROCESSOR;
 /// Multiprocessors that a device reports.
-pub const MULTIPROCESSORS: u32 = 32;
+pub const MULTIPROCESSORS: u32 = 16;
 /// Blocks that one multiprocessor takes at a time.
-pub const BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
+pub const BLOCKS_PER_MULTIPROCESSOR: u32 = 16;
+/// Threads that one multiprocessor takes at a time. All threads of all multiprocessors can have a stack.
+pub const THREADS_PER_MULTIPROCESSOR: u32 = 1536;
+/// Bytes of shared memory of a multiprocessor; each block takes [`SHARED_RESERVED`] beside its own.
+pub const SHARED_PER_MULTIPROCESSOR: usize = 228 << 10;
+/// See [`SHARED_PER_MULTIPROCESSOR`].
+pub const SHARED_RESERVED: usize = 1 << 10;
 
 /// Devices there are when nobody says anything.
 const DEFAULT_DEVICES: u32 = 8;

@@ -18,6 +18,7 @@ pub enum Code {
     NoDevice = 100,
     InvalidDevice = 101,
     InvalidHandle = 400,
+    IllegalState = 401,
     NotReady = 600,
     IllegalAddress = 700,
     LaunchOutOfResources = 701,
@@ -25,7 +26,54 @@ pub enum Code {
     CooperativeLaunchTooLarge = 720,
     NotPermitted = 800,
     NotSupported = 801,
+    StreamCaptureUnsupported = 900,
+    StreamCaptureInvalidated = 901,
+    StreamCaptureMerge = 902,
+    StreamCaptureUnmatched = 903,
+    StreamCaptureUnjoined = 904,
+    StreamCaptureIsolation = 905,
+    StreamCaptureImplicit = 906,
+    CapturedEvent = 907,
+    StreamCaptureWrongThread = 908,
+    GraphExecUpdateFailure = 910,
     Unknown = 999,
+}
+
+impl Code {
+    /// The case with this number; `Unknown` for numbers that the emulator doesn't return.
+    pub fn from_number(number: i32) -> Code {
+        use Code::*;
+        let all = [
+            InvalidValue,
+            MemoryAllocation,
+            InitializationError,
+            InvalidConfiguration,
+            InvalidMemcpyDirection,
+            InvalidDeviceFunction,
+            NoDevice,
+            InvalidDevice,
+            InvalidHandle,
+            IllegalState,
+            NotReady,
+            IllegalAddress,
+            LaunchOutOfResources,
+            LaunchFailure,
+            CooperativeLaunchTooLarge,
+            NotPermitted,
+            NotSupported,
+            StreamCaptureUnsupported,
+            StreamCaptureInvalidated,
+            StreamCaptureMerge,
+            StreamCaptureUnmatched,
+            StreamCaptureUnjoined,
+            StreamCaptureIsolation,
+            StreamCaptureImplicit,
+            CapturedEvent,
+            StreamCaptureWrongThread,
+            GraphExecUpdateFailure,
+        ];
+        all.into_iter().find(|code| *code as i32 == number).unwrap_or(Unknown)
+    }
 }
 
 struct Entry {
@@ -65,6 +113,12 @@ const TABLE: &[Entry] = &[
     entry(100, c"cudaErrorNoDevice", c"hipErrorNoDevice", c"no device is detected"),
     entry(101, c"cudaErrorInvalidDevice", c"hipErrorInvalidDevice", c"invalid device ordinal"),
     entry(400, c"cudaErrorInvalidResourceHandle", c"hipErrorInvalidHandle", c"invalid resource handle"),
+    entry(
+        401,
+        c"cudaErrorIllegalState",
+        c"hipErrorIllegalState",
+        c"the operation cannot be performed in the present state",
+    ),
     entry(600, c"cudaErrorNotReady", c"hipErrorNotReady", c"device not ready"),
     entry(
         700,
@@ -87,6 +141,66 @@ const TABLE: &[Entry] = &[
     ),
     entry(800, c"cudaErrorNotPermitted", c"hipErrorNotPermitted", c"operation not permitted"),
     entry(801, c"cudaErrorNotSupported", c"hipErrorNotSupported", c"operation not supported"),
+    entry(
+        900,
+        c"cudaErrorStreamCaptureUnsupported",
+        c"hipErrorStreamCaptureUnsupported",
+        c"operation not permitted when stream is capturing",
+    ),
+    entry(
+        901,
+        c"cudaErrorStreamCaptureInvalidated",
+        c"hipErrorStreamCaptureInvalidated",
+        c"operation failed due to a previous error during capture",
+    ),
+    entry(
+        902,
+        c"cudaErrorStreamCaptureMerge",
+        c"hipErrorStreamCaptureMerge",
+        c"operation would result in a merge of separate capture sequences",
+    ),
+    entry(
+        903,
+        c"cudaErrorStreamCaptureUnmatched",
+        c"hipErrorStreamCaptureUnmatched",
+        c"capture was not ended in the same stream as it began",
+    ),
+    entry(
+        904,
+        c"cudaErrorStreamCaptureUnjoined",
+        c"hipErrorStreamCaptureUnjoined",
+        c"capturing stream has unjoined work",
+    ),
+    entry(
+        905,
+        c"cudaErrorStreamCaptureIsolation",
+        c"hipErrorStreamCaptureIsolation",
+        c"dependency created on uncaptured work in another stream",
+    ),
+    entry(
+        906,
+        c"cudaErrorStreamCaptureImplicit",
+        c"hipErrorStreamCaptureImplicit",
+        c"operation would make the legacy stream depend on a capturing blocking stream",
+    ),
+    entry(
+        907,
+        c"cudaErrorCapturedEvent",
+        c"hipErrorCapturedEvent",
+        c"operation not permitted on an event last recorded in a capturing stream",
+    ),
+    entry(
+        908,
+        c"cudaErrorStreamCaptureWrongThread",
+        c"hipErrorStreamCaptureWrongThread",
+        c"attempt to terminate a thread-local capture sequence from another thread",
+    ),
+    entry(
+        910,
+        c"cudaErrorGraphExecUpdateFailure",
+        c"hipErrorGraphExecUpdateFailure",
+        c"the graph update was not performed because it included changes which violated constraints specific to instantiated graph update",
+    ),
     entry(999, c"cudaErrorUnknown", c"hipErrorUnknown", c"unknown error"),
 ];
 

@@ -166,26 +166,15 @@ impl Grid {
 
     /// Has all blocks run at the same time, so that they can wait for each other.
     pub fn cooperative(mut self) -> Result<Grid> {
-        if self.blocks > u64::from(device::RESIDENT_BLOCKS) {
-            let detail = format!(
-                "{}: {} blocks; at most {} run at the same time",
-                self.name,
-                self.blocks,
-                device::RESIDENT_BLOCKS
-            );
-            return Err(Failure::new(Code::CooperativeLaunchTooLarge, detail));
-        }
-        if !block::room_for(self.blocks * self.block.count()) {
-            let detail = format!(
-                "{}: {} blocks of {} threads: too many stacks for one process",
-                self.name,
-                self.blocks,
-                self.block.count()
-            );
-            return Err(Failure::new(Code::CooperativeLaunchTooLarge, detail));
-        }
+        crate::occupancy::check_cooperative(&self.name, self.grid, self.block, self.shared)?;
         self.cooperative = true;
         Ok(self)
+    }
+
+    /// The kernel, for launches of the same shape; its arguments aren't released with this launch.
+    pub(crate) fn into_kernel(self) -> Kernel {
+        self.released.store(true, Ordering::Relaxed);
+        self.kernel
     }
 
     /// The kernel's name as the program wrote it.

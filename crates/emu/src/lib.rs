@@ -10,6 +10,8 @@
 //! | [`memory`] | tracked allocations, so that bad pointers are found; copies and fills |
 //! | [`stream`] | one worker thread a stream, its queue, what it waits for |
 //! | [`event`] | points in a stream, with their time |
+//! | [`graph`] | operations with their dependencies: capture, graphs, their launches |
+//! | [`occupancy`] | how many blocks are resident at once |
 //! | [`grid`] | launches: their limits, which OS thread runs which block |
 //! | [`block`] | the threads of one block as fibers on one OS thread |
 //! | [`on_stream`] | the emulator as a device of the engine: its operations in stream order |
@@ -22,8 +24,10 @@ pub mod closure;
 pub mod device;
 pub mod error;
 pub mod event;
+pub mod graph;
 pub mod grid;
 mod helpers;
 pub mod memory;
+pub mod occupancy;
 pub mod on_stream;
 pub mod stream;
