@@ -35,8 +35,9 @@ struct config {
   size_t shared = 0;
   CUstream_st *stream = nullptr;
   unsigned flags = 0;
-  /* The kernel's address, where it is known. */
+  /* The kernel's address, where it is known; whether that is null. */
   const void *kernel = nullptr;
+  bool null = false;
   /* What is done with the launch, if not to put it into the stream. */
   int (*take)(const dushmem_emu_launch_t *launch, void *data) = nullptr;
   void *data = nullptr;
@@ -45,6 +46,11 @@ struct config {
   template <class Bytes>
   config(dim3 g, dim3 b, Bytes bytes, CUstream_st *on = nullptr)
       : grid(g), block(b), shared(static_cast<size_t>(bytes)), stream(on) {}
+
+  void locate_kernel(const void *address) {
+    kernel = address;
+    null = address == nullptr;
+  }
 };
 
 /* Dynamic shared memory of the running block: what extern __shared__ T name[] becomes. */
@@ -99,6 +105,10 @@ inline int start(const char *name, const config &how, void (*body)(void *), void
 template <class Function, class... Args>
 void launch(const char *name, const config &how, Function function, Args... args) {
   using Closure = closure<Function, Args...>;
+  if (how.null) {
+    start(name, how, nullptr, nullptr, nullptr, nullptr);
+    return;
+  }
   auto *made = new Closure{std::move(function), std::tuple<Args...>(std::move(args)...)};
   start(name, how, Closure::body, made, Closure::release, Closure::parameters);
 }
