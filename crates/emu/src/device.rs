@@ -18,8 +18,6 @@ pub const MAX_GRID: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
 pub const SHARED_DEFAULT: usize = 48 << 10;
 /// Bytes of dynamic shared memory that a kernel can ask for by its attribute.
 pub const SHARED_OPT_IN: usize = 227 << 10;
-/// Threads that a warp has.
-pub const WARP: u32 = 32;
 /// Blocks that a launch can have running (or waiting) at the same time: multiprocessors times blocks on
 /// one. Each needs an OS thread of its own only while others wait.
 pub const RESIDENT_BLOCKS: u32 = MULTIPROCESSORS * BLOCKS_PER_MULTIPROCESSOR;
@@ -79,6 +77,23 @@ pub fn parallel_blocks() -> u32 {
     static CPUS: OnceLock<u32> = OnceLock::new();
     let cpus = *CPUS.get_or_init(|| dushmem_os::cpu::usable_cpus() as u32);
     (cpus / PES.load(Ordering::Relaxed)).max(1)
+}
+
+/// Threads of a warp: 32, or 64 if `DUSHMEM_EMU_WARP` says so.
+pub fn warp() -> u32 {
+    static WIDTH: OnceLock<u32> = OnceLock::new();
+    *WIDTH.get_or_init(|| match std::env::var("DUSHMEM_EMU_WARP") {
+        Err(_) => 32,
+        Ok(text) => match text.trim() {
+            "" | "32" => 32,
+            "64" => 64,
+            other => {
+                let line = format!("dushmem: DUSHMEM_EMU_WARP={other}: a warp has 32 or 64 lanes; 32 it is");
+                dushmem_os::say::say(&line);
+                32
+            }
+        },
+    })
 }
 
 /// The calling thread's device.

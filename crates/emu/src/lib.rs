@@ -14,20 +14,32 @@
 //! | [`occupancy`] | how many blocks are resident at once |
 //! | [`grid`] | launches: their limits, which OS thread runs which block |
 //! | [`block`] | the threads of one block as fibers on one OS thread |
+//! | [`fiber`] | stacks, and the switch from one to another |
+//! | [`random`] | orders that a seed repeats |
+//! | [`board`] | what an OS thread shows to the watch |
+//! | [`watch`] | blocks that make no progress |
+//! | [`warp`] | operations of warps: who waits for whom |
 //! | [`on_stream`] | the emulator as a device of the engine: its operations in stream order |
 //! | [`closure`] | launches of Rust closures |
 //! | [`abi`] | the C functions that the headers call |
 
 pub mod abi;
 pub mod block;
+pub mod board;
 pub mod closure;
 pub mod device;
 pub mod error;
 pub mod event;
+pub mod fiber;
 pub mod graph;
 pub mod grid;
+mod grid_barrier;
 mod helpers;
 pub mod memory;
 pub mod occupancy;
 pub mod on_stream;
+mod os_block;
+pub mod random;
 pub mod stream;
+pub mod warp;
+pub mod watch;

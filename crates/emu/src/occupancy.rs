@@ -4,7 +4,7 @@
 //! The numbers are such that the emulator can really have all of them wait at the same time.
 use crate::device::{
     BLOCKS_PER_MULTIPROCESSOR, MAX_THREADS_PER_BLOCK, MULTIPROCESSORS, SHARED_OPT_IN,
-    SHARED_PER_MULTIPROCESSOR, SHARED_RESERVED, THREADS_PER_MULTIPROCESSOR, WARP,
+    SHARED_PER_MULTIPROCESSOR, SHARED_RESERVED, THREADS_PER_MULTIPROCESSOR, warp,
 };
 use crate::error::{Code, Failure, Result};
 use crate::grid::Dim3;
@@ -15,7 +15,7 @@ pub fn blocks_per_multiprocessor(threads: u64, shared: usize) -> u32 {
     if threads == 0 || threads > u64::from(MAX_THREADS_PER_BLOCK) || shared > SHARED_OPT_IN {
         return 0;
     }
-    let whole_warps = (threads as u32).next_multiple_of(WARP);
+    let whole_warps = (threads as u32).next_multiple_of(warp());
     let by_threads = THREADS_PER_MULTIPROCESSOR / whole_warps;
     let by_shared = (SHARED_PER_MULTIPROCESSOR / (shared + SHARED_RESERVED)) as u32;
     by_threads.min(by_shared).min(BLOCKS_PER_MULTIPROCESSOR)
@@ -37,7 +37,7 @@ pub fn best_block(limit: u32, shared: impl Fn(u32) -> usize) -> (u32, u32) {
         if blocks * size > best_threads {
             (best, best_threads, best_blocks) = (size, blocks * size, blocks);
         }
-        size = if size.is_multiple_of(WARP) { size - WARP } else { size / WARP * WARP };
+        size = size.saturating_sub(1) / warp() * warp();
     }
     (best_blocks * MULTIPROCESSORS, best)
 }

@@ -17,6 +17,7 @@
 //! | [`say`] | lines on standard error, each in one piece |
 //! | [`signal`] | names, sending, receiving through a descriptor |
 //! | [`socket`] | control sockets, pipes, polling |
+//! | [`stack`] | memory for stacks, with guard pages |
 //! | [`symbols`] | which object a symbol comes from; the host's name |
 
 pub mod clock;
@@ -33,4 +34,5 @@ pub mod rendezvous;
 pub mod say;
 pub mod signal;
 pub mod socket;
+pub mod stack;
 pub mod symbols;

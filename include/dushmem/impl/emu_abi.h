@@ -92,6 +92,16 @@ typedef struct {
 
 #define DUSHMEM_EMU_COOPERATIVE 1u
 
+/* A lane comes to an operation of its warp. `part` begins with a word that receives the lanes that took part;
+ * `act` is called once, when all are there, with the parts at the places of their lanes. */
+typedef struct {
+  uint32_t size, line;
+  uint64_t mask; /* 0: the lanes that come to this line together */
+  const char *call, *file;
+  void (*act)(void *const *parts, uint64_t members);
+  void *part;
+} dushmem_emu_meeting;
+
 /* All int results: 0, or the error code that both families of names use. */
 int dushmem_emu_device_count(int *count);
 int dushmem_emu_device_select(int device);
@@ -170,8 +180,15 @@ int dushmem_emu_occupancy(int *blocks, const void *kernel, int threads, size_t s
 int dushmem_emu_best_block(int *grid, int *block, size_t shared, int limit, size_t (*shared_of)(int, void *),
                            void *data);
 void dushmem_emu_sync_threads(void);
+/* Lower half: threads that said yes; upper half: threads that were there. */
+uint64_t dushmem_emu_sync_threads_vote(int yes);
+void dushmem_emu_sync_grid(void);
+int dushmem_emu_warp_size(void);
+void dushmem_emu_warp_meet(const dushmem_emu_meeting *meeting);
 void dushmem_emu_yield(void);
 int dushmem_emu_in_kernel(void);
+/* Ends the process: "kernel k, block b, thread t: call: what". */
+__attribute__((noreturn)) void dushmem_emu_kernel_error(const char *call, const char *what);
 
 #ifdef __cplusplus
 }

@@ -6,6 +6,7 @@ use crate::graph::capture;
 use crate::graph::work::{Arguments, KernelWork, Parameters, Work, run_grid};
 use crate::grid::{Dim3, Grid, Kernel};
 use crate::stream::Stream;
+use crate::warp::Meeting;
 use crate::{device, occupancy, stream};
 use std::collections::HashMap;
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -262,6 +263,39 @@ pub extern "C" fn dushmem_emu_sync_threads() {
     block::sync_threads();
 }
 
+/// `__syncthreads` with a vote: in the lower half how many threads said yes, in the upper half of how many.
+#[unsafe(no_mangle)]
+pub extern "C" fn dushmem_emu_sync_threads_vote(yes: c_int) -> u64 {
+    let (votes, of) = block::sync_threads_vote(yes != 0);
+    u64::from(of) << 32 | u64::from(votes)
+}
+
+/// Waits for all threads of a cooperative launch.
+#[unsafe(no_mangle)]
+pub extern "C" fn dushmem_emu_sync_grid() {
+    if let Err(text) = block::sync_grid() {
+        block::fail(text);
+    }
+}
+
+/// Lanes of a warp.
+#[unsafe(no_mangle)]
+pub extern "C" fn dushmem_emu_warp_size() -> c_int {
+    device::warp() as c_int
+}
+
+/// An operation of the calling thread's warp.
+///
+/// # Safety
+/// `meeting` is valid, and what it points to stays so until this returns.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dushmem_emu_warp_meet(meeting: *const Meeting) {
+    // SAFETY: as the caller promises.
+    if let Err(text) = unsafe { block::warp_meet(&*meeting) } {
+        block::fail(&text);
+    }
+}
+
 /// Lets the block's other threads run, then other OS threads.
 #[unsafe(no_mangle)]
 pub extern "C" fn dushmem_emu_yield() {
@@ -272,4 +306,15 @@ pub extern "C" fn dushmem_emu_yield() {
 #[unsafe(no_mangle)]
 pub extern "C" fn dushmem_emu_in_kernel() -> c_int {
     c_int::from(block::inside())
+}
+
+/// Ends the process for something that the calling GPU thread must not do.
+///
+/// # Safety
+/// Both are C strings.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dushmem_emu_kernel_error(call: *const c_char, what: *const c_char) -> ! {
+    // SAFETY: as the caller promises.
+    let (call, what) = unsafe { (CStr::from_ptr(call), CStr::from_ptr(what)) };
+    block::fail(&format!("{}: {}", call.to_string_lossy(), what.to_string_lossy()));
 }

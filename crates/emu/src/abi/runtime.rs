@@ -76,7 +76,7 @@ pub unsafe extern "C" fn dushmem_emu_device_properties(properties: *mut Properti
         let all = Properties {
             // SAFETY: as the caller promises.
             size: unsafe { (*properties).size },
-            warp: device::WARP,
+            warp: device::warp(),
             threads_per_block: device::MAX_THREADS_PER_BLOCK,
             block: device::MAX_BLOCK,
             grid: device::MAX_GRID,
