@@ -186,6 +186,7 @@ pub(crate) fn run(grid: &Grid, place: Place) -> u64 {
     unsafe { place.enter(grid, shared) };
     *lock(&block.board.launch) = Some(grid.launch());
     block.board.busy.store(true, Relaxed);
+    watch::start();
     let kept = Box::into_raw(block);
     let outer = ACTIVE.replace(kept);
     let hook = set_give_way(Some(give_way));

@@ -251,7 +251,7 @@ impl Grid {
 
     /// What the watch shows about the launch.
     pub(crate) fn launch(&self) -> board::Launch {
-        board::Launch { name: self.shared_name(), grid: self.grid, block: self.block }
+        board::Launch { name: self.shared_name(), block: self.block }
     }
 
     pub(crate) fn grid_dim(&self) -> Dim3 {
@@ -338,6 +338,11 @@ impl Grid {
             self.call_crew_if_late();
         }
         Some(self.seed.map_or(position, |(_, order)| order.at(position)))
+    }
+
+    /// Blocks that haven't begun.
+    pub(crate) fn not_begun(&self) -> u64 {
+        self.blocks.saturating_sub(self.next.load(Ordering::Relaxed))
     }
 
     /// No block begins any more. Gives how many haven't.
