@@ -4,9 +4,16 @@ use crate::block::{self, Place};
 use crate::error::{Code, Failure, note};
 use crate::grid::{Dim3, Grid, Kernel};
 use crate::warp::Meeting;
-use crate::{device, stream};
+use crate::{device, os_block, stream};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// All blocks of the launch run at the same time.
+pub const COOPERATIVE: u32 = 1;
+/// Compiled for an OS thread a GPU thread.
+pub const OS_THREADS: u32 = 2;
+/// Another part of the program was compiled without that.
+pub const MIXED: u32 = 4;
 
 /// A launch, as the headers describe it.
 #[derive(Debug)]
@@ -14,7 +21,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub struct Launch {
     /// Size of this struct as the caller knows it.
     pub size: u32,
-    /// Bit 0: cooperative, all blocks run at the same time.
+    /// [`COOPERATIVE`], [`OS_THREADS`], [`MIXED`].
     pub flags: u32,
     /// The kernel as the program names it.
     pub name: *const c_char,
@@ -69,7 +76,14 @@ pub unsafe extern "C" fn dushmem_emu_launch(launch: *const Launch) -> c_int {
         let limit = SHARED_LIMIT.load(Ordering::Relaxed);
         // SAFETY: as the caller promises. From here on, dropping the grid releases the arguments.
         let grid = unsafe { Grid::new(&name, kernel, launch.grid, launch.block, launch.shared, limit) }?;
-        let grid = if launch.flags & 1 != 0 { grid.cooperative()? } else { grid };
+        if launch.flags & MIXED != 0 {
+            let detail = format!(
+                "{name}: some files of the program were compiled with -fdushmem-os-threads, others were not"
+            );
+            return Err(Failure::new(Code::InvalidDeviceFunction, detail));
+        }
+        let grid = grid.threads(launch.flags & OS_THREADS != 0)?;
+        let grid = if launch.flags & COOPERATIVE != 0 { grid.cooperative()? } else { grid };
         stream::find(launch.stream as usize)?.submit(move || grid.run())
     };
     note(start())
@@ -129,6 +143,13 @@ pub unsafe extern "C" fn dushmem_emu_warp_meet(meeting: *const Meeting) {
     if let Err(text) = unsafe { block::warp_meet(&*meeting) } {
         block::fail(&text);
     }
+}
+
+/// The `__shared__` variable with this key of the block that the calling thread belongs to: `bytes` bytes, which
+/// nobody has written at first.
+#[unsafe(no_mangle)]
+pub extern "C" fn dushmem_emu_shared(key: *const c_void, bytes: usize, align: usize) -> *mut c_void {
+    os_block::shared_variable(key as usize, bytes, align).map_or(std::ptr::null_mut(), |at| at.cast())
 }
 
 /// Lets the block's other threads run, then other OS threads.
