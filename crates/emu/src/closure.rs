@@ -1,6 +1,6 @@
 //! Launches of Rust closures.
 use crate::block::{self, Place};
-use crate::device;
+use crate::device::{self, Threads};
 use crate::error::Result;
 use crate::grid::{Dim3, Grid, Kernel};
 use crate::stream::{self, Stream};
@@ -180,6 +180,7 @@ where
     // SAFETY: the closure may run on any thread, and lives until `release`.
     let grid =
         unsafe { Grid::new(name, kernel, grid.into(), block.into(), shared_bytes, device::SHARED_OPT_IN) }?;
+    let grid = grid.threads(device::threads() == Some(Threads::Os))?;
     on.submit(move || grid.run())
 }
 

@@ -96,6 +96,38 @@ pub fn warp() -> u32 {
     })
 }
 
+/// What a GPU thread is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Threads {
+    /// A fiber.
+    Fibers,
+    /// An OS thread.
+    Os,
+}
+
+/// The variable that says what GPU threads are.
+pub const THREADS_VARIABLE: &str = "DUSHMEM_EMU_THREADS";
+
+/// What GPU threads shall be; None: what their program was compiled for.
+pub fn threads() -> Option<Threads> {
+    static THREADS: OnceLock<Option<Threads>> = OnceLock::new();
+    *THREADS.get_or_init(|| {
+        let text = std::env::var(THREADS_VARIABLE).unwrap_or_default();
+        match text.trim() {
+            "" => None,
+            "os" => Some(Threads::Os),
+            "fibers" => Some(Threads::Fibers),
+            other => {
+                dushmem_os::say::say(&format!(
+                    "dushmem: {THREADS_VARIABLE} = {other}: neither fibers nor os; taking what the program was \
+                     compiled for"
+                ));
+                None
+            }
+        }
+    })
+}
+
 /// The calling thread's device.
 pub fn current() -> u32 {
     CURRENT.get()

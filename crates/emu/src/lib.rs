@@ -20,6 +20,7 @@
 //! | [`watch`] | blocks that make no progress |
 //! | [`warp`] | operations of warps: who waits for whom |
 //! | [`on_stream`] | the emulator as a device of the engine: its operations in stream order |
+//! | `os_block` | the threads of a block, each with an OS thread of its own |
 //! | [`closure`] | launches of Rust closures |
 //! | [`abi`] | the C functions that the headers call |
 

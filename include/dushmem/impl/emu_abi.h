@@ -187,6 +187,10 @@ int dushmem_emu_warp_size(void);
 void dushmem_emu_warp_meet(const dushmem_emu_meeting *meeting);
 void dushmem_emu_yield(void);
 int dushmem_emu_in_kernel(void);
+/* Ends the kernel of the calling GPU thread with an error code that later calls return. */
+__attribute__((noreturn)) void dushmem_emu_trap(int code, const char *what);
+__attribute__((noreturn)) void dushmem_emu_assert_failed(const char *what, const char *file, unsigned line,
+                                                         const char *function);
 /* Ends the process: "kernel k, block b, thread t: call: what". */
 __attribute__((noreturn)) void dushmem_emu_kernel_error(const char *call, const char *what);
 

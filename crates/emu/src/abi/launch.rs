@@ -7,11 +7,18 @@ use crate::graph::work::{Arguments, KernelWork, Parameters, Work, run_grid};
 use crate::grid::{Dim3, Grid, Kernel};
 use crate::stream::Stream;
 use crate::warp::Meeting;
-use crate::{device, occupancy, stream};
+use crate::{device, occupancy, os_block, stream};
 use std::collections::HashMap;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::mem::offset_of;
 use std::sync::{Arc, RwLock};
+
+/// All blocks of the launch run at the same time.
+pub const COOPERATIVE: u32 = 1;
+/// Compiled for an OS thread a GPU thread.
+pub const OS_THREADS: u32 = 2;
+/// Another part of the program was compiled without that.
+pub const MIXED: u32 = 4;
 
 /// A launch, as the headers describe it.
 #[derive(Debug)]
@@ -19,7 +26,7 @@ use std::sync::{Arc, RwLock};
 pub struct Launch {
     /// Size of this struct as the caller knows it.
     pub size: u32,
-    /// Bit 0: cooperative, all blocks run at the same time.
+    /// [`COOPERATIVE`], [`OS_THREADS`], [`MIXED`].
     pub flags: u32,
     /// The kernel as the program names it.
     pub name: *const c_char,
@@ -76,7 +83,7 @@ impl Launch {
     }
 
     fn is_cooperative(&self) -> bool {
-        self.flags & 1 != 0
+        self.flags & COOPERATIVE != 0
     }
 
     /// A checked launch. From here on, dropping it releases the arguments.
@@ -102,6 +109,13 @@ impl Launch {
         };
         // SAFETY: as the caller promises.
         let grid = unsafe { Grid::new(&name, kernel, self.grid, self.block, self.shared, limit) }?;
+        if self.flags & MIXED != 0 {
+            let detail = format!(
+                "{name}: some files of the program were compiled with -fdushmem-os-threads, others were not"
+            );
+            return Err(Failure::new(Code::InvalidDeviceFunction, detail));
+        }
+        let grid = grid.threads(self.flags & OS_THREADS != 0)?;
         if self.is_cooperative() { grid.cooperative() } else { Ok(grid) }
     }
 
@@ -123,6 +137,7 @@ impl Launch {
             block: self.block,
             shared: self.shared,
             cooperative: self.is_cooperative(),
+            os_threads: self.flags & OS_THREADS != 0,
             priority,
         }))
     }
@@ -294,6 +309,13 @@ pub unsafe extern "C" fn dushmem_emu_warp_meet(meeting: *const Meeting) {
     if let Err(text) = unsafe { block::warp_meet(&*meeting) } {
         block::fail(&text);
     }
+}
+
+/// The `__shared__` variable with this key of the block that the calling thread belongs to: `bytes` bytes, which
+/// nobody has written at first.
+#[unsafe(no_mangle)]
+pub extern "C" fn dushmem_emu_shared(key: *const c_void, bytes: usize, align: usize) -> *mut c_void {
+    os_block::shared_variable(key as usize, bytes, align).map_or(std::ptr::null_mut(), |at| at.cast())
 }
 
 /// Lets the block's other threads run, then other OS threads.

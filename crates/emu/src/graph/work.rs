@@ -71,6 +71,8 @@ pub struct KernelWork {
     pub shared: usize,
     /// All blocks run at the same time.
     pub cooperative: bool,
+    /// Compiled for an OS thread a GPU thread.
+    pub os_threads: bool,
     /// Priority of the stream that it was captured from.
     pub priority: i32,
 }
@@ -81,6 +83,7 @@ impl KernelWork {
         let kernel = Kernel { release: None, ..self.arguments.kernel };
         // SAFETY: the arguments live as long as `self`, which outlives the run.
         let grid = unsafe { Grid::new(&self.name, kernel, self.grid, self.block, self.shared, usize::MAX) };
+        let grid = grid.and_then(|grid| grid.threads(self.os_threads));
         let grid = grid.and_then(|grid| if self.cooperative { grid.cooperative() } else { Ok(grid) });
         match grid {
             Ok(grid) => run_grid(grid, self.cooperative, self.block.count() * self.grid.count()),
