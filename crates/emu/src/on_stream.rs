@@ -3,7 +3,7 @@
 //! Operations of the engine run on the worker of the stream that they were put into.
 use crate::graph::capture;
 use crate::graph::work::{EngineWork, Work};
-use crate::{device, error, memory, stream};
+use crate::{device, error, kernel, memory, stream};
 use dushmem_core::device::{
     Device, DeviceMemory, Export, HeapRequest, KernelState, Module, StreamHandle, StreamOp,
 };
@@ -89,6 +89,7 @@ impl Device for Emulator {
         for (base, len) in heaps(world) {
             memory::register_symmetric(base, len);
         }
+        kernel::attach(world, crate::proxy::start(world)?);
         Ok(())
     }
 
@@ -97,6 +98,8 @@ impl Device for Emulator {
             // Fails in a forked child only, where no stream runs.
             let _ = stream::synchronize_device(number);
         }
+        crate::proxy::stop(world);
+        kernel::detach();
         for (base, _) in heaps(world) {
             memory::unregister_symmetric(base);
         }

@@ -76,6 +76,21 @@ fn launches_and_streams_of_several_devices() {
 }
 
 #[test]
+fn warps() {
+    run(&compiler(), "warps", &[], &[""]);
+}
+
+#[test]
+fn halves() {
+    run(&compiler(), "halves", &[], &[""]);
+}
+
+#[test]
+fn failures() {
+    run(&compiler(), "failures", &[], &[""]);
+}
+
+#[test]
 fn the_other_compiler() {
     // gcc is what c++ usually is; where clang is there too, the headers have to suit it as well.
     if installed("clang++") {

@@ -3,6 +3,7 @@
 #ifndef DUSHMEM_IMPL_EMU_ABI_H
 #define DUSHMEM_IMPL_EMU_ABI_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,11 +28,17 @@ typedef struct {
   uint32_t x, y, z;
 } dushmem_emu_dim3;
 
-/* Addresses of the calling thread's threadIdx, blockIdx, blockDim, gridDim, dynamic shared memory. */
+/* Addresses of the calling thread's threadIdx, blockIdx, blockDim, gridDim, dynamic shared memory, and mark that it
+ * runs a kernel. The library sets size. */
 typedef struct {
+  size_t size;
   void *thread, *block, *block_dim, *grid_dim;
   void **shared;
+  bool *in_kernel;
 } dushmem_emu_place;
+
+/* Counts incompatible changes of these structs. */
+#define DUSHMEM_EMU_ABI 2u
 
 typedef struct {
   uint32_t size, flags;
@@ -43,6 +50,7 @@ typedef struct {
   dushmem_emu_dim3 grid, block;
   size_t shared;
   struct CUstream_st *stream;
+  uint32_t abi;
   const void *kernel; /* its address, or NULL */
   /* writes the addresses of the arguments, at most so many; gives their number */
   size_t (*parameters)(void *args, void **addresses, size_t most);
@@ -108,6 +116,7 @@ int dushmem_emu_device_select(int device);
 int dushmem_emu_device_current(int *device);
 int dushmem_emu_device_properties(dushmem_emu_properties *properties, int device);
 int dushmem_emu_device_synchronize(void);
+int dushmem_emu_device_reset(void);
 int dushmem_emu_memory_info(size_t *free_bytes, size_t *total_bytes);
 
 /* kind: 1 pinned host memory, 2 device memory, 3 managed memory */
@@ -193,6 +202,15 @@ __attribute__((noreturn)) void dushmem_emu_assert_failed(const char *what, const
                                                          const char *function);
 /* Ends the process: "kernel k, block b, thread t: call: what". */
 __attribute__((noreturn)) void dushmem_emu_kernel_error(const char *call, const char *what);
+
+/* For the device API: crates/emu/src/abi/kernel.rs. */
+void *dushmem_emu_reach(const char *call, const char *arg, const void *address, size_t bytes, size_t align, int pe);
+void dushmem_emu_own(const char *call, const char *arg, const void *address, size_t bytes, size_t align);
+__attribute__((__noreturn__)) void dushmem_emu_fault(const char *call, const char *arg, int64_t value, const char *why);
+void dushmem_emu_wait(const char *call, const void *address, uint64_t detail, int (*ready)(void *), void *closure);
+void dushmem_emu_ring(int pe);
+void *dushmem_emu_ptr(const void *address, int pe);
+void dushmem_emu_global_exit(int status);
 
 #ifdef __cplusplus
 }

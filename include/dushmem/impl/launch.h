@@ -21,6 +21,10 @@ namespace dushmem {
 namespace emu {
 
 inline thread_local void *shared_base = nullptr;
+inline thread_local bool kernel_runs = false;
+
+/* True on an OS thread that runs a kernel. */
+inline bool in_kernel() { return kernel_runs; }
 
 inline void locate(dushmem_emu_place *place) {
   place->thread = &threadIdx;
@@ -28,6 +32,7 @@ inline void locate(dushmem_emu_place *place) {
   place->block_dim = &blockDim;
   place->grid_dim = &gridDim;
   place->shared = &shared_base;
+  if (place->size >= sizeof *place) place->in_kernel = &kernel_runs;
 }
 
 /* What stands between <<< and >>>. */
@@ -66,7 +71,8 @@ template <class Function, class... Args> struct closure {
   Function function;
   std::tuple<Args...> args;
 
-  static void body(void *self) {
+  /* An exception that a kernel lets out ends the process where it was thrown. */
+  static void body(void *self) noexcept {
     auto &me = *static_cast<closure *>(self);
     std::apply([&me](auto &...a) { me.function(a...); }, me.args);
   }
@@ -97,6 +103,7 @@ inline int start(const char *name, const config &how, void (*body)(void *), void
   l.block = {how.block.x, how.block.y, how.block.z};
   l.shared = how.shared;
   l.stream = DUSHMEM_EMU_STREAM(how.stream);
+  l.abi = DUSHMEM_EMU_ABI;
   l.kernel = how.kernel;
   l.parameters = parameters;
   return how.take != nullptr ? how.take(&l, how.data) : dushmem_emu_launch(&l);

@@ -7,10 +7,9 @@ use crate::graph::work::{Arguments, KernelWork, Parameters, Work, run_grid};
 use crate::grid::{Dim3, Grid, Kernel};
 use crate::stream::Stream;
 use crate::warp::Meeting;
-use crate::{device, occupancy, os_block, stream};
+use crate::{device, fault, occupancy, os_block, stream};
 use std::collections::HashMap;
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::mem::offset_of;
 use std::sync::{Arc, RwLock};
 
 /// All blocks of the launch run at the same time.
@@ -46,11 +45,16 @@ pub struct Launch {
     pub shared: usize,
     /// Where to run it.
     pub stream: *mut c_void,
+    /// [`ABI`] of the headers.
+    pub abi: u32,
     /// The kernel's address; null where the launch doesn't tell it.
     pub kernel: *const c_void,
     /// Writes the addresses of the arguments, at most so many; gives their number.
     pub parameters: Option<Parameters>,
 }
+
+/// Version of the structs that headers and library share, [`Launch`] and [`Place`]. Counts incompatible changes.
+const ABI: u32 = 2;
 
 /// What kernels may have as dynamic shared memory, by their address, where their attribute says so.
 static SHARED_LIMITS: RwLock<Option<HashMap<usize, usize>>> = RwLock::new(None);
@@ -74,14 +78,6 @@ impl Launch {
         unsafe { CStr::from_ptr(self.name) }.to_string_lossy().into_owned()
     }
 
-    /// The kernel's address and what tells its arguments, which older headers don't have.
-    fn about_kernel(&self) -> (usize, Option<Parameters>) {
-        if (self.size as usize) < offset_of!(Launch, parameters) + size_of::<Option<Parameters>>() {
-            return (0, None);
-        }
-        (self.kernel as usize, self.parameters)
-    }
-
     fn is_cooperative(&self) -> bool {
         self.flags & COOPERATIVE != 0
     }
@@ -93,6 +89,12 @@ impl Launch {
     unsafe fn grid(&self) -> Result<Grid> {
         // SAFETY: as the caller promises.
         let name = unsafe { self.name() };
+        if (self.size as usize) < size_of::<Launch>() || self.abi != ABI {
+            let detail = format!(
+                "{name}: compiled with headers of another version; compile it again with this library's dushcc"
+            );
+            return Err(Failure::new(Code::InvalidDeviceFunction, detail));
+        }
         let (Some(body), Some(locate)) = (self.body, self.locate) else {
             if let Some(release) = self.release {
                 // SAFETY: the launch fails, and nobody else releases.
@@ -103,7 +105,7 @@ impl Launch {
         };
         let kernel = Kernel { body, args: self.args, release: self.release, locate };
         let limit = if self.shared > device::SHARED_DEFAULT {
-            shared_limit(self.about_kernel().0)
+            shared_limit(self.kernel as usize)
         } else {
             device::SHARED_DEFAULT
         };
@@ -126,18 +128,18 @@ impl Launch {
     pub(super) unsafe fn work(&self, priority: i32) -> Result<Work> {
         // SAFETY: as the caller promises.
         let kernel = unsafe { self.grid() }?.into_kernel();
-        let (address, parameters) = self.about_kernel();
         Ok(Work::Kernel(KernelWork {
             // SAFETY: as the caller promises.
             name: unsafe { self.name() }.into(),
-            address,
+            address: self.kernel as usize,
             arguments: Arc::new(Arguments::new(kernel)),
-            parameters,
+            parameters: self.parameters,
             grid: self.grid,
             block: self.block,
             shared: self.shared,
             cooperative: self.is_cooperative(),
             os_threads: self.flags & OS_THREADS != 0,
+            device: device::current(),
             priority,
         }))
     }
@@ -159,7 +161,7 @@ impl Launch {
             return stream.add(work);
         }
         // SAFETY: as the caller promises.
-        let grid = unsafe { self.grid() }?;
+        let grid = unsafe { self.grid() }?.on_device(stream.device());
         let (cooperative, threads) = (self.is_cooperative(), self.grid.count() * self.block.count());
         stream.submit(move || run_grid(grid, cooperative, threads))
     }
@@ -339,4 +341,32 @@ pub unsafe extern "C" fn dushmem_emu_kernel_error(call: *const c_char, what: *co
     // SAFETY: as the caller promises.
     let (call, what) = unsafe { (CStr::from_ptr(call), CStr::from_ptr(what)) };
     block::fail(&format!("{}: {}", call.to_string_lossy(), what.to_string_lossy()));
+}
+
+/// Ends the kernel of the calling GPU thread with an error code that later calls return.
+///
+/// # Safety
+/// `what` is a C string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dushmem_emu_trap(code: c_int, what: *const c_char) -> ! {
+    // SAFETY: as the caller promises.
+    let what = unsafe { CStr::from_ptr(what) };
+    fault::trap(Code::from_number(code), &what.to_string_lossy());
+}
+
+/// A failed `assert` of the calling GPU thread.
+///
+/// # Safety
+/// All three are C strings.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dushmem_emu_assert_failed(
+    what: *const c_char,
+    file: *const c_char,
+    line: u32,
+    function: *const c_char,
+) -> ! {
+    // SAFETY: as the caller promises.
+    let [what, file, function] =
+        [what, file, function].map(|text| unsafe { CStr::from_ptr(text) }.to_string_lossy());
+    fault::trap(Code::Assert, &format!("{file}:{line}: {function}: Assertion `{what}` failed."));
 }

@@ -5,11 +5,14 @@
 //! it the calling thread's last error.
 
 mod graph;
+mod kernel;
 mod launch;
 mod memory;
+mod proxy;
 mod runtime;
 
 pub use graph::*;
 pub use launch::*;
 pub use memory::*;
+pub use proxy::*;
 pub use runtime::*;

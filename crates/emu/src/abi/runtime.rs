@@ -102,9 +102,24 @@ pub extern "C" fn dushmem_emu_device_synchronize() -> c_int {
     let all = || {
         let device = device::current();
         capture::check_device(device, "waiting for the device")?;
-        stream::synchronize_device(device)
+        stream::synchronize_device(device)?;
+        device::alive(device)
     };
     note(all())
+}
+
+/// Waits for all streams of the calling thread's device, which works again if a kernel had failed.
+#[unsafe(no_mangle)]
+pub extern "C" fn dushmem_emu_device_reset() -> c_int {
+    let device = device::current();
+    let all = || {
+        capture::check_device(device, "waiting for the device")?;
+        stream::synchronize_device(device)
+    };
+    let waited = all();
+    device::reset(device);
+    error::take_last();
+    note(waited)
 }
 
 /// Total and free bytes of memory.
@@ -151,7 +166,7 @@ pub extern "C" fn dushmem_emu_stream_synchronize(handle: *mut c_void) -> c_int {
         let stream = stream::find(handle as usize)?;
         capture::refuse(&stream, "waiting for it")?;
         stream.synchronize();
-        Ok(())
+        device::alive(stream.device())
     };
     note(wait())
 }
@@ -250,7 +265,11 @@ pub extern "C" fn dushmem_emu_event_record(handle: *mut c_void, on: *mut c_void,
 /// Waits for the event's newest recording.
 #[unsafe(no_mangle)]
 pub extern "C" fn dushmem_emu_event_synchronize(handle: *mut c_void) -> c_int {
-    note(event::find(handle as usize).and_then(|event| event.synchronize()))
+    let wait = || {
+        event::find(handle as usize)?.synchronize()?;
+        device::alive(device::current())
+    };
+    note(wait())
 }
 
 /// 0 if the event's newest recording has been reached, else `NotReady`.
@@ -277,7 +296,14 @@ pub unsafe extern "C" fn dushmem_emu_event_elapsed(
 /// The calling thread's last error; cleared if `clear`.
 #[unsafe(no_mangle)]
 pub extern "C" fn dushmem_emu_last_error(clear: c_int) -> c_int {
-    if clear != 0 { error::take_last() } else { error::peek_last() }
+    let last = if clear != 0 { error::take_last() } else { error::peek_last() };
+    if last != 0 {
+        return last;
+    }
+    // What a kernel's failure has left behind can't be cleared, and belongs to its device.
+    let stays = note(device::alive(device::current()));
+    error::take_last();
+    stays
 }
 
 /// What a code means, with the argument at fault if the calling thread's newest failure had this code.
@@ -305,8 +331,7 @@ pub unsafe extern "C" fn dushmem_emu_fail(code: c_int, detail: *const c_char) ->
         // SAFETY: as the caller promises.
         unsafe { std::ffi::CStr::from_ptr(detail) }.to_string_lossy().into_owned()
     };
-    let code = Code::from_number(code);
-    note::<()>(Err(Failure::new(code, detail)))
+    note::<()>(Err(Failure::new(Code::from_number(code), detail)))
 }
 
 /// Kind (0 host, 1 pinned host, 2 device, 3 managed, 4 symmetric), device and base of an address.

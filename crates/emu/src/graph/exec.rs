@@ -2,6 +2,7 @@
 use super::model::{self, Graph, Node};
 use super::run;
 use super::work::Work;
+use crate::device;
 use crate::error::{Code, Failure, Result};
 use crate::event::Mark;
 use crate::graph::capture;
@@ -190,6 +191,7 @@ impl Exec {
             return capture::add(stream, || Ok(Work::Child(plan.to_graph()?))).map(drop);
         }
         capture::check_legacy(stream)?;
+        device::alive(stream.device())?;
         plan.check()?;
         let mark = Arc::new(Mark::default());
         // Held until the launch is queued, so that launches of several threads come in one order everywhere.

@@ -73,6 +73,8 @@ pub struct KernelWork {
     pub cooperative: bool,
     /// Compiled for an OS thread a GPU thread.
     pub os_threads: bool,
+    /// The device that was current.
+    pub device: u32,
     /// Priority of the stream that it was captured from.
     pub priority: i32,
 }
@@ -86,7 +88,11 @@ impl KernelWork {
         let grid = grid.and_then(|grid| grid.threads(self.os_threads));
         let grid = grid.and_then(|grid| if self.cooperative { grid.cooperative() } else { Ok(grid) });
         match grid {
-            Ok(grid) => run_grid(grid, self.cooperative, self.block.count() * self.grid.count()),
+            Ok(grid) => run_grid(
+                grid.on_device(self.device),
+                self.cooperative,
+                self.block.count() * self.grid.count(),
+            ),
             // Checked when the node was made.
             Err(failure) => dushmem_os::say::say(&format!("dushmem: a graph's kernel: {failure}")),
         }
