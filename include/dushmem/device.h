@@ -8,8 +8,9 @@
  * | signal.h | put with signal, signal words                                               |
  * | sync.h   | fence, quiet, waiting for and testing words                                 |
  * | coll.h   | barrier, broadcast, fcollect, collect, alltoall, reductions, prefix sums    |
+ * | launch.h | kernels of which all blocks, of all PEs, run at the same time             |
  *
- * Each declares templates in namespace dushmem::device, with their contracts. The typed names of both
+ * The others declare templates in namespace dushmem::device, with their contracts. The typed names of both
  * families (dushmem_int_p, nvshmem_int_p, ...) are wrappers around them: impl/device_names.h. Everything
  * else is in impl/. There is nothing to link on the device side: no relocatable device code is needed, and
  * it does no harm.
@@ -31,4 +32,6 @@
 #include <dushmem/sync.h>
 
 #include <dushmem/coll.h>
+
+#include <dushmem/launch.h>
 #endif
