@@ -65,8 +65,8 @@ fn streams_and_a_process_that_ends_while_a_kernel_runs() {
 }
 
 #[test]
-fn warps() {
-    run(&compiler(), "warps", &[], &[""]);
+fn memory() {
+    run(&compiler(), "memory", &[], &[""]);
 }
 
 #[test]
