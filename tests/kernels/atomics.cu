@@ -58,7 +58,8 @@ __global__ void each(int *wrong) {
   SCOPES(float, atomicExch, 1.5f, 2.25f, 2.25f);
   SCOPES(Wide, atomicAdd, ~0ull, 2ull, 1ull);
 #if !defined(__HIPCC__)
-  SWAPS(Narrow);
+  ONCE(Narrow, atomicCAS(at, Narrow(5), Narrow(9)), Narrow(5), Narrow(9));
+  ONCE(Narrow, atomicCAS(at, Narrow(6), Narrow(9)), Narrow(5), Narrow(5));
 #endif
 }
 
