@@ -6,8 +6,8 @@
 //! next. Fibers never change their OS thread: compilers keep addresses of thread-local variables. Idle fibers
 //! stay with their OS thread for its next block.
 use crate::board::{Board, Slot, What, lock, pack, unpack};
-use crate::fiber::{self, Stack};
 use crate::error::Code;
+use crate::fiber::{self, Stack};
 use crate::grid::{Dim3, Grid};
 use crate::random::Random;
 use crate::warp::{Came, Meeting, Warps};
@@ -27,6 +27,8 @@ pub(crate) use crate::fiber::room_for;
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Place {
+    /// Bytes of this struct, as the library knows it: the program fills in no more.
+    pub size: usize,
     /// `threadIdx`
     pub thread: *mut Dim3,
     /// `blockIdx`
@@ -37,16 +39,20 @@ pub struct Place {
     pub grid_dim: *mut Dim3,
     /// First byte of the block's dynamic shared memory.
     pub shared: *mut *mut c_void,
+    /// True while the OS thread runs a kernel: names for host and device then mean the device's.
+    pub in_kernel: *mut bool,
 }
 
 impl Place {
     /// A place that names nothing yet.
     pub const NONE: Place = Place {
+        size: size_of::<Place>(),
         thread: ptr::null_mut(),
         block: ptr::null_mut(),
         block_dim: ptr::null_mut(),
         grid_dim: ptr::null_mut(),
         shared: ptr::null_mut(),
+        in_kernel: ptr::null_mut(),
     };
 
     /// What is the same for all blocks of the grid that this OS thread runs.
@@ -59,6 +65,7 @@ impl Place {
             self.block_dim.write(grid.block_dim());
             self.grid_dim.write(grid.grid_dim());
             self.shared.write(shared.cast());
+            self.in_kernel.write(true);
         }
     }
 
@@ -66,7 +73,10 @@ impl Place {
     ///
     /// # Safety
     /// As for [`Place::enter`].
-    pub(crate) unsafe fn leave(&self) {}
+    pub(crate) unsafe fn leave(&self) {
+        // SAFETY: as the caller promises.
+        unsafe { self.in_kernel.write(false) };
+    }
 }
 
 /// Most threads of a block, and most fibers of an OS thread.
@@ -188,6 +198,7 @@ pub(crate) fn run(grid: &Grid, place: Place) -> u64 {
     unsafe { place.enter(grid, shared) };
     *lock(&block.board.launch) = Some(grid.launch());
     block.board.busy.store(true, Relaxed);
+    watch::start();
     let kept = Box::into_raw(block);
     let outer = ACTIVE.replace(kept);
     let hook = set_give_way(Some(give_way));
@@ -690,8 +701,8 @@ pub fn fail(what: &str) -> ! {
 }
 
 /// Times that a loop of GPU threads gives the CPU away before its OS thread sleeps a little each time.
-const YIELDS: u32 = 16;
-const NAP: Duration = Duration::from_micros(50);
+pub(crate) const YIELDS: u32 = 16;
+pub(crate) const NAP: Duration = Duration::from_micros(50);
 
 /// Lets the other threads of the block run once; where all of them wait, other OS threads. For loops of
 /// GPU threads that wait for something by looking at it again and again.
@@ -699,12 +710,18 @@ pub fn yield_thread() {
     thread_local! {
         static IDLE: Cell<u32> = const { Cell::new(0) };
     }
-    if !ACTIVE.get().is_null() && turn(What::YIELD, 0) == Yielded::Ran {
-        IDLE.set(0);
-        return;
+    let block = ACTIVE.get();
+    if block.is_null() {
+        return os_block::yield_thread();
     }
-    IDLE.set(IDLE.get().saturating_add(1));
-    if IDLE.get() <= YIELDS || !inside() { dushmem_os::cpu::yield_now() } else { std::thread::sleep(NAP) }
+    if turn(What::YIELD, 0) == Yielded::Ran {
+        IDLE.set(0);
+    } else {
+        IDLE.set(IDLE.get().saturating_add(1));
+        if IDLE.get() <= YIELDS { dushmem_os::cpu::yield_now() } else { std::thread::sleep(NAP) }
+    }
+    // SAFETY: the active block of this OS thread.
+    unsafe { (*slot_of(block, (*block).current)).what.store(0, Relaxed) };
 }
 
 /// How long the fibers of a block look again before their OS thread sleeps, where CPUs are free.

@@ -23,9 +23,15 @@ pub const SHARED_OPT_IN: usize = 227 << 10;
 /// one. Each needs an OS thread of its own only while others wait.
 pub const RESIDENT_BLOCKS: u32 = MULTIPROCESSORS * BLOCKS_PER_MULTIPROCESSOR;
 /// Multiprocessors that a device reports.
-pub const MULTIPROCESSORS: u32 = 32;
+pub const MULTIPROCESSORS: u32 = 16;
 /// Blocks that one multiprocessor takes at a time.
-pub const BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
+pub const BLOCKS_PER_MULTIPROCESSOR: u32 = 16;
+/// Threads that one multiprocessor takes at a time. All threads of all multiprocessors can have a stack.
+pub const THREADS_PER_MULTIPROCESSOR: u32 = 1536;
+/// Bytes of shared memory of a multiprocessor; each block takes [`SHARED_RESERVED`] beside its own.
+pub const SHARED_PER_MULTIPROCESSOR: usize = 228 << 10;
+/// See [`SHARED_PER_MULTIPROCESSOR`].
+pub const SHARED_RESERVED: usize = 1 << 10;
 
 /// Devices there are when nobody says anything.
 const DEFAULT_DEVICES: u32 = 8;
@@ -88,6 +94,38 @@ pub fn warp() -> u32 {
                 32
             }
         },
+    })
+}
+
+/// What a GPU thread is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Threads {
+    /// A fiber.
+    Fibers,
+    /// An OS thread.
+    Os,
+}
+
+/// The variable that says what GPU threads are.
+pub const THREADS_VARIABLE: &str = "DUSHMEM_EMU_THREADS";
+
+/// What GPU threads shall be; None: what their program was compiled for.
+pub fn threads() -> Option<Threads> {
+    static THREADS: OnceLock<Option<Threads>> = OnceLock::new();
+    *THREADS.get_or_init(|| {
+        let text = std::env::var(THREADS_VARIABLE).unwrap_or_default();
+        match text.trim() {
+            "" => None,
+            "os" => Some(Threads::Os),
+            "fibers" => Some(Threads::Fibers),
+            other => {
+                dushmem_os::say::say(&format!(
+                    "dushmem: {THREADS_VARIABLE} = {other}: neither fibers nor os; taking what the program was \
+                     compiled for"
+                ));
+                None
+            }
+        }
     })
 }
 

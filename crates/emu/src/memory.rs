@@ -20,6 +20,8 @@ pub enum Kind {
     Registered,
     /// Memory that both sides use by the same address.
     Managed,
+    /// Device memory of a graph: freed with the graph.
+    Graph,
     /// Part of a symmetric heap: both sides use it; it is freed by the library's own calls.
     Symmetric,
 }
@@ -116,6 +118,8 @@ fn freeable(ptr: *mut u8, kinds: &[Kind]) -> Result<Option<Allocation>> {
     let known = find(ptr as usize);
     let why = match known {
         None => "not allocated by a runtime call, or freed already",
+        // Freed in the sense that the program uses it no more; the next launch of the graph has it again.
+        Some(a) if a.kind == Kind::Graph && a.base == ptr as usize => return Ok(None),
         Some(a) if a.kind == Kind::Symmetric => "part of the symmetric heap: free it with the library's free",
         Some(a) if a.base != ptr as usize => {
             "inside an allocation; pass the address that the allocation gave"
@@ -163,6 +167,12 @@ pub fn unregister_host(base: *mut u8) -> Result<()> {
         return Ok(());
     }
     Err(Failure::new(Code::HostMemoryNotRegistered, format!("ptr = {base:p}: not the begin of registered memory")))
+}
+
+/// Gives memory of a graph back.
+pub(crate) fn release_graph(base: *mut u8) {
+    let known = write().remove(&(base as usize));
+    known.into_iter().for_each(release);
 }
 
 /// Makes symmetric memory known, so that copies take its addresses for device addresses.
@@ -242,11 +252,11 @@ fn check(what: &str, addr: *const u8, bytes: usize, side: Side) -> Result<()> {
         return bad(format!("NULL for {bytes} bytes"));
     }
     match (find(addr as usize), side) {
-        (Some(a), _) if addr as usize - a.base + bytes > a.len => bad(format!(
+        (Some(a), _) if bytes > a.len - (addr as usize - a.base) => bad(format!(
             "{bytes} bytes from here end after the allocation of {} bytes at {:#x}",
             a.len, a.base
         )),
-        (Some(a), Side::Host) if a.kind == Kind::Device => {
+        (Some(a), Side::Host) if matches!(a.kind, Kind::Device | Kind::Graph) => {
             bad("device memory where the direction says host memory".into())
         }
         (None, Side::Device) if !dushmem_os::machine::in_loaded_object(addr as usize, bytes) => {

@@ -70,6 +70,17 @@ fn memory() {
 }
 
 #[test]
+fn graphs() {
+    run(&compiler(), "graphs", &[], &[""]);
+}
+
+#[test]
+fn launches_and_streams_of_several_devices() {
+    run(&compiler(), "launches", &[], &[""]);
+    run(&compiler(), "launches", &["-DCUDA_API_PER_THREAD_DEFAULT_STREAM"], &["thread"]);
+}
+
+#[test]
 fn halves() {
     run(&compiler(), "halves", &[], &[""]);
 }
@@ -85,6 +96,8 @@ fn the_other_compiler() {
     if installed("clang++") {
         run("clang++", "blocks", &[], &[""]);
         run("clang++", "errors", &[], &[""]);
+        run("clang++", "graphs", &[], &[""]);
+        run("clang++", "launches", &[], &[""]);
     }
 }
 
