@@ -117,9 +117,12 @@ pub fn numbers(table: &Table) -> String {
         let number = ["int", "string"].contains(&constant.kind.as_str());
         constant.now && number && constant.spaces.contains(&space)
     };
-    let text: String = table.constants.iter().filter(needed).map(|constant| define(constant, space)).collect();
+    let text: String =
+        table.constants.iter().filter(needed).map(|constant| define(constant, space)).collect();
     let about = "/* Constants of dushmem.h for the device headers, which nvshmem.h includes without it. */\n";
-    format!("{NOTE}#ifndef DUSHMEM_INCLUDED_CONSTANTS_H\n#define DUSHMEM_INCLUDED_CONSTANTS_H\n\n{about}{text}\n#endif\n")
+    format!(
+        "{NOTE}#ifndef DUSHMEM_INCLUDED_CONSTANTS_H\n#define DUSHMEM_INCLUDED_CONSTANTS_H\n\n{about}{text}\n#endif\n"
+    )
 }
 
 fn errors(table: &Table, space: Space) -> String {
