@@ -112,3 +112,10 @@ pub(crate) fn add_worker_to(grid: &Grid) {
         grid.add_worker();
     }
 }
+
+/// Blocks that haven't begun of the launch with this name, the very same string.
+pub(crate) fn not_begun(name: &Arc<str>) -> u64 {
+    let grids = lock(&WATCH);
+    let mut all = grids.grids.iter().filter_map(|(weak, _)| weak.upgrade());
+    all.find(|grid| Arc::ptr_eq(&grid.shared_name(), name)).map_or(0, |grid| grid.not_begun())
+}
