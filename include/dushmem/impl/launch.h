@@ -94,7 +94,6 @@ template <auto member> struct block_shared_member {
   static type &get() { return block_shared(static_cast<only *>(nullptr)).*member; }
   operator type &() const { return get(); }
   type *operator&() const { return &get(); }
-  type &operator->() const { return get(); }
   template <class V> const block_shared_member &operator=(const V &value) const {
     get() = value;
     return *this;
