@@ -7,8 +7,10 @@
  * | amo.h    | atomic memory operations                                                    |
  * | signal.h | put with signal, signal words                                               |
  * | sync.h   | fence, quiet, waiting for and testing words                                 |
+ * | coll.h   | barrier, broadcast, fcollect, collect, alltoall, reductions, prefix sums    |
+ * | launch.h | kernels of which all blocks, of all PEs, run at the same time             |
  *
- * Each declares templates in namespace dushmem::device, with their contracts. The typed names of both
+ * The others declare templates in namespace dushmem::device, with their contracts. The typed names of both
  * families (dushmem_int_p, nvshmem_int_p, ...) are wrappers around them: impl/device_names.h. Everything
  * else is in impl/. There is nothing to link on the device side: no relocatable device code is needed, and
  * it does no harm.
@@ -18,9 +20,9 @@
 #ifndef DUSHMEM_DEVICE_H
 #define DUSHMEM_DEVICE_H
 
-#include <dushmem.h>
-#include <dushmem/gen/host_alias.h>
+#include <dushmem/gen/constants.h>
 
+#include <dushmem/scope.h>
 #include <dushmem/team.h>
 
 #include <dushmem/rma.h>
@@ -29,7 +31,7 @@
 #include <dushmem/signal.h>
 #include <dushmem/sync.h>
 
-#ifndef DUSHMEM_EMU
-#include <dushmem/impl/device_names.h>
-#endif
+#include <dushmem/coll.h>
+
+#include <dushmem/launch.h>
 #endif

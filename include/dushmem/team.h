@@ -2,7 +2,7 @@
 #ifndef DUSHMEM_TEAM_H
 #define DUSHMEM_TEAM_H
 
-#include "impl/device_state.h"
+#include "impl/reach.h"
 
 namespace dushmem {
 namespace device {
@@ -23,6 +23,7 @@ DUSHMEM_IMPL_FN int team_n_pes(int32_t team);
 DUSHMEM_IMPL_FN int team_translate_pe(int32_t source, int pe, int32_t dest);
 
 /* Address of PE pe's copy of an own symmetric object, or null where it can't be loaded from and stored to. */
+/* A PE that does not exist ends the job. */
 template <class T> DUSHMEM_IMPL_FN T *ptr(T *object, int pe);
 
 } // namespace device

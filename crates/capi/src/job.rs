@@ -189,6 +189,7 @@ pub fn enter(name: Name, requested: i32, by: By<'_>) -> Result<i32> {
         let settings = Settings::read(family.variables(), &variable)?;
         let options = InitOptions { static_data: family == Family::Shmem, thread_pe: false };
         let world = World::init(boot, &settings, options)?;
+        dushmem_core::process::set_global_exit(crate::ops::setup::end);
         dushmem_backends::device().attach(&world, world.n_pes() as usize)?;
         world.greet();
         if world.my_pe() == 0 && crate::modules::count() > 0 {

@@ -209,7 +209,7 @@ impl World {
     /// Everything but a heap word of a mapped peer of the world. `later`: store the old value there.
     #[cold]
     #[inline(never)]
-    fn amo_slow(
+    pub(crate) fn amo_slow(
         &self,
         ctx: &Context,
         addr: usize,

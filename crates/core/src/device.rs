@@ -72,12 +72,21 @@ pub struct KernelState {
     /// Device address of a table, by world PE: what has to be added to an own heap address to get at the
     /// PE's copy, or [`KernelState::UNREACHABLE`].
     pub delta: u64,
-    /// Device address of a table of [`KernelTeam`], by team handle.
+    /// Device address of a table of [`KernelTeam`], by the slot in a team's handle.
     pub teams: u64,
     /// Entries of that table.
     pub team_count: u64,
     /// Device address of the ring of requests to the proxy, or 0.
     pub proxy: u64,
+    /// First address of the library's own part of the slice, which ends where the heap begins; the same
+    /// delta leads to the PEs' copies.
+    pub internals: u64,
+    /// Own address of the doorbell: a 32-bit word that isn't 0 while somebody sleeps for a write.
+    pub doorbell: u64,
+    /// PEs whose memory kernels can't load and store.
+    pub remote: u32,
+    /// Zero.
+    pub reserved: u32,
 }
 
 /// A team, as kernels see it.
@@ -90,13 +99,32 @@ pub struct KernelTeam {
     pub n_pes: i32,
     /// Device address of the members' world numbers (32 bits each), or 0: they are the world's.
     pub pes: u64,
+    /// Device address of this PE's [`crate::coll::device_slot::DeviceSlot`] of the team.
+    pub slot: u64,
+    /// The team's handle, or -1: no team. Table entries are found by a handle's low bits
+    /// ([`KernelTeam::SLOT_MASK`]), and may belong to a later team.
+    pub handle: i32,
+    /// Words of each array of flags in the slot.
+    pub words: u32,
+    /// Bytes of the buffer that each member has at each other.
+    pub cell: u32,
+    /// 0
+    pub reserved: u32,
+}
+
+impl KernelTeam {
+    /// Bits of a handle that say where in the table its team is.
+    pub const SLOT_MASK: i32 = (1 << crate::team::SLOT_BITS) - 1;
+    /// The entry of a slot without a team.
+    pub const NONE: KernelTeam =
+        KernelTeam { my_pe: -1, n_pes: 0, pes: 0, slot: 0, handle: -1, words: 0, cell: 0, reserved: 0 };
 }
 
 impl KernelState {
     /// First word of a state that was set.
     pub const MAGIC: u64 = 0x6475_7368_6d65_6d31;
     /// Version of the layout.
-    pub const ABI: u32 = 1;
+    pub const ABI: u32 = 2;
     /// Entry of the delta table for a PE whose memory kernels can't load and store.
     pub const UNREACHABLE: i64 = i64::MIN;
 }

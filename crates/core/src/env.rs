@@ -13,6 +13,17 @@ pub enum TransportKind {
     Loopback,
 }
 
+/// Whose memory kernels on the CPU don't load and store, though they could.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hidden {
+    /// They do wherever the engine does.
+    Nobody,
+    /// That of the other PEs.
+    Others,
+    /// That of this PE too.
+    All,
+}
+
 /// Where a value came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
@@ -76,6 +87,8 @@ pub struct Settings {
     pub transport: TransportKind,
     /// Seed of the loopback transport.
     pub loopback_seed: u64,
+    /// Whose memory kernels reach through the proxy only.
+    pub hidden: Hidden,
     /// Whether C globals are symmetric; `None`: the skin decides.
     pub static_data: Option<bool>,
     /// Whether large blocks are backed by huge pages where the kernel does that.
@@ -131,7 +144,7 @@ pub fn find(prefixes: &[&str], name: &str, get: &dyn Fn(&str) -> Option<String>)
 }
 
 /// Variables with the prefix that are not settings of the library: those of the tools and of the launcher.
-const OTHERS: [&str; 9] = [
+const OTHERS: [&str; 8] = [
     "DUSHMEM_LAUNCH",
     "DUSHMEM_PE",
     "DUSHMEM_NPES",
@@ -140,7 +153,6 @@ const OTHERS: [&str; 9] = [
     "DUSHMEM_PREFIX",
     "DUSHMEM_NVCC",
     "DUSHMEM_EMU_DEVICES",
-    "DUSHMEM_EMU_REMOTE",
 ];
 
 /// What is worth saying about the names of the variables that are set: near misses of those that dushmem reads,
@@ -267,6 +279,15 @@ impl Settings {
                 _ => return Err(bad(&found, "not a transport of this build; there are shm and loopback")),
             },
         };
+        let hidden = match find("EMU_REMOTE") {
+            None => Hidden::Nobody,
+            Some(found) => match found.value.trim().to_ascii_lowercase().as_str() {
+                "" | "0" | "n" | "no" | "false" | "off" => Hidden::Nobody,
+                "1" | "y" | "yes" | "true" | "on" => Hidden::Others,
+                "all" => Hidden::All,
+                _ => return Err(bad(&found, "write 1 to hide the other PEs from kernels, all, or 0")),
+            },
+        };
         // OpenSHMEM asks for any value, NVSHMEM for a switch.
         let present =
             |name: &str| find(name).is_some_and(|found| !found.is_nvshmems() || found.is_on_for_nvshmem());
@@ -290,6 +311,7 @@ impl Settings {
             team_slots: number("TEAM_SLOTS", team_slots, 8, 2048)? as usize,
             transport,
             loopback_seed: number("LOOPBACK_SEED", 1, 0, u64::MAX)?,
+            hidden,
             static_data: switch("STATIC")?,
             huge_pages: switch("HUGE_PAGES")?.unwrap_or(true),
             equal_addresses: switch("EQUAL_ADDRESSES")?.unwrap_or(true),

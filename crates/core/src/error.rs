@@ -38,10 +38,11 @@ pub enum Call {
     Scan = 27,
     ReduceScatter = 28,
     TeamInit = 29,
+    Proxy = 30,
 }
 
 impl Call {
-    const NAMES: [&'static str; 30] = [
+    const NAMES: [&'static str; 31] = [
         "nothing",
         "init",
         "finalize",
@@ -72,12 +73,56 @@ impl Call {
         "scan",
         "reducescatter",
         "team_init",
+        "a request to the proxy",
     ];
 
     /// The call's name without a family prefix, from its number.
     pub fn name(number: u32) -> &'static str {
         Self::NAMES.get(number as usize).copied().unwrap_or("an unknown call")
     }
+
+    /// The call of that name, [`Call::None`] for others.
+    pub fn named(name: &str) -> Call {
+        let number = Self::NAMES.iter().position(|&known| known == name).unwrap_or(0);
+        Self::ALL[number]
+    }
+
+    const ALL: [Call; 31] = {
+        use Call::*;
+        [
+            None,
+            Init,
+            Finalize,
+            Malloc,
+            Calloc,
+            Align,
+            Realloc,
+            Free,
+            BarrierAll,
+            Barrier,
+            SyncAll,
+            TeamSync,
+            Broadcast,
+            Fcollect,
+            Alltoall,
+            Reduce,
+            TeamSplit,
+            TeamDestroy,
+            WaitUntil,
+            WaitUntilAll,
+            WaitUntilAny,
+            WaitUntilSome,
+            SignalWaitUntil,
+            SetLock,
+            Quiet,
+            Collect,
+            Alltoalls,
+            Scan,
+            ReduceScatter,
+            TeamInit,
+            Proxy,
+        ]
+    };
 }
 
 /// An error of the engine. [`Error::code`] is the number that C functions with a status return.

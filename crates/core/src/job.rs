@@ -4,6 +4,7 @@
 //! [`JobPage`] is a header and a [`PeCard`] for each PE at the beginning of the memfd. All-zero bytes are
 //! the initial state, so whoever creates the memfd only has to size it.
 use crate::atomics::{AtomicU32, AtomicU64, Ordering};
+use crate::bootstrap::Bootstrap;
 use crate::error::Call;
 use crate::sync::{Agreement, SyncLine};
 use crate::wait::SpinPolicy;
@@ -11,6 +12,7 @@ use dushmem_os::memory::{self, HUGE, Mapping};
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::sync::Mutex;
+use std::sync::atomic::AtomicUsize;
 use std::time::{Duration, Instant};
 
 /// Bytes that one PE contributes to one exchange.
@@ -81,6 +83,16 @@ impl Drop for Noted<'_> {
     fn drop(&mut self) {
         self.0.since.store(0, Ordering::Release);
     }
+}
+
+/// The slot in which the calling thread notes what it waits for.
+pub(crate) fn wait_slot(boot: &dyn Bootstrap) -> &WaitSlot {
+    static THREADS: AtomicUsize = AtomicUsize::new(0);
+    thread_local! {
+        static INDEX: usize = THREADS.fetch_add(1, Ordering::Relaxed);
+    }
+    let (_, page) = boot.node_memory();
+    &page.card(boot.place().0).waits()[INDEX.with(|&index| index) % WAIT_SLOTS]
 }
 
 /// How far a PE has come.
@@ -160,7 +172,7 @@ pub struct JobPage {
 }
 
 /// Version of everything that PEs share by layout: job page, internals.
-pub const SHARED_ABI: u32 = 2;
+pub const SHARED_ABI: u32 = 3;
 
 impl JobPage {
     /// Bytes at the beginning of the node's memory that the job page takes: a multiple of a huge page.

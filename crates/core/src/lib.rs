@@ -19,6 +19,8 @@ mod gen_env;
 pub mod half;
 pub mod heap;
 pub mod job;
+mod kernel_teams;
+pub mod kernels;
 pub mod lock;
 #[cfg(all(test, loom))]
 mod loom_models;
@@ -26,6 +28,7 @@ pub mod meeting;
 pub mod order;
 mod placement;
 pub mod process;
+pub mod proxy;
 pub mod rma;
 pub mod signal;
 pub mod size;

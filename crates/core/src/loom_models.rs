@@ -3,8 +3,9 @@
 //! [`Doorbell::sleep`] gives such a deadlock; loom then ends the process, so no test expects it.)
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test -p dushmem-core --lib --release loom`
-use crate::atomics::{AtomicU32, Ordering};
+use crate::atomics::{AtomicU32, AtomicU64, Ordering};
 use crate::job::WaitRecord;
+use crate::proxy::ring::{Descriptor, Reply, Ring, WORDS};
 use crate::sync::{Agreement, SyncLine};
 use crate::wait::{Doorbell, SpinPolicy};
 use loom::sync::Arc;
@@ -113,4 +114,124 @@ fn one_writer_two_sleepers() {
 #[test]
 fn two_writers_one_sleeper_each() {
     ring(2, 2, 2);
+}
+
+/// The ring of requests to the proxy.
+struct Requests {
+    head: AtomicU64,
+    descriptors: Vec<Descriptor>,
+    replies: Vec<Reply>,
+    /// The proxy's, and that of those who wait for it.
+    bell: Doorbell,
+    done: Doorbell,
+}
+
+impl Requests {
+    fn new(slots: usize) -> Arc<Requests> {
+        Arc::new(Requests {
+            head: AtomicU64::new(0),
+            descriptors: (0..slots).map(|_| Descriptor::default()).collect(),
+            replies: (0..slots).map(|_| Reply::default()).collect(),
+            bell: Doorbell::new(),
+            done: Doorbell::new(),
+        })
+    }
+
+    fn ring(&self) -> Ring<'_> {
+        Ring::new(&self.head, &self.descriptors, &self.replies)
+    }
+
+    /// Waits as producers do: for what the proxy does next.
+    fn wait<R>(&self, mut ready: impl FnMut() -> Option<R>) -> R {
+        loop {
+            if let Some(value) = ready() {
+                return value;
+            }
+            let mut found = None;
+            self.done.sleep(Duration::ZERO, || {
+                found = ready();
+                found.is_some()
+            });
+            if let Some(value) = found {
+                return value;
+            }
+        }
+    }
+
+    /// Posts; `wants`: and gets the result, one more than what was asked.
+    fn produce(&self, value: u64, wants: bool) {
+        let words = core::array::from_fn::<u64, WORDS, _>(|_| value << 1 | u64::from(wants));
+        let ring = self.ring();
+        let ticket = loop {
+            if let Some(ticket) = ring.try_post(&words) {
+                break ticket;
+            }
+            self.wait(|| ring.has_room().then_some(()));
+        };
+        self.bell.ring();
+        if wants {
+            let result = self.wait(|| ring.take_result(ticket));
+            assert_eq!(result, [value + 1, value + 2]);
+            self.done.ring();
+        }
+    }
+
+    /// Executes so many requests, and gives the sum of what they asked.
+    fn consume(&self, total: u64) -> u64 {
+        let ring = self.ring();
+        let mut sum = 0;
+        for ticket in 0..total {
+            let words = loop {
+                if let Some(words) = ring.next(ticket) {
+                    break words;
+                }
+                self.bell.sleep(Duration::ZERO, || ring.next(ticket).is_some());
+            };
+            let value = words[0] >> 1;
+            sum += value;
+            ring.finish(ticket, (words[0] & 1 == 1).then_some([value + 1, value + 2]));
+            self.done.ring();
+        }
+        sum
+    }
+}
+
+/// Each producer posts its requests, one after another; `true`: with a result.
+fn requests(slots: usize, producers: &'static [&'static [bool]], preemptions: usize) {
+    check(preemptions, move || {
+        let shared = Requests::new(slots);
+        let threads: Vec<_> = producers
+            .iter()
+            .enumerate()
+            .map(|(who, posts)| {
+                let shared = Arc::clone(&shared);
+                loom::thread::spawn(move || {
+                    for (i, &wants) in posts.iter().enumerate() {
+                        shared.produce(10 * who as u64 + i as u64, wants);
+                    }
+                })
+            })
+            .collect();
+        let expected =
+            |(who, posts): (usize, &&[bool])| (0..posts.len()).map(|i| 10 * who + i).sum::<usize>();
+        let total = producers.iter().map(|posts| posts.len() as u64).sum();
+        let sum = shared.consume(total);
+        assert_eq!(sum as usize, producers.iter().enumerate().map(expected).sum::<usize>());
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+    });
+}
+
+#[test]
+fn one_producer_and_a_proxy_that_sleeps_go_round_the_ring() {
+    requests(2, &[&[false, true, false]], 3);
+}
+
+#[test]
+fn two_producers_share_a_ring_that_is_too_small() {
+    requests(2, &[&[false, true], &[true]], 2);
+}
+
+#[test]
+fn two_producers_fill_a_ring_of_one_slot_each() {
+    requests(1, &[&[false], &[false]], 2);
 }

@@ -25,11 +25,18 @@ impl World {
     #[inline(always)]
     pub fn fence(&self, ctx: &Context) -> Result<()> {
         self.check_alive()?;
+        self.settle(ctx);
+        self.order(ctx);
+        Ok(())
+    }
+
+    /// As [`World::fence`], of what the engine has been told.
+    #[inline(always)]
+    pub(crate) fn order(&self, ctx: &Context) {
         if !ctx.is_plain() {
             self.transport().fence(ctx.pending());
         }
         fence(Ordering::AcqRel);
-        Ok(())
     }
 
     /// Returns when everything issued on this context, and this thread's stores, are complete and visible
@@ -37,11 +44,26 @@ impl World {
     #[inline(always)]
     pub fn quiet(&self, ctx: &Context) -> Result<()> {
         self.check_alive()?;
+        self.settle(ctx);
+        self.complete(ctx);
+        Ok(())
+    }
+
+    /// As [`World::quiet`], of what the engine has been told.
+    #[inline(always)]
+    pub(crate) fn complete(&self, ctx: &Context) {
         if !ctx.is_plain() {
             self.transport().quiet(ctx.pending(), None);
         }
         full_barrier();
-        Ok(())
+    }
+
+    /// What kernels have asked the proxy for comes first: it is on the default context.
+    #[inline(always)]
+    fn settle(&self, ctx: &Context) {
+        if ctx.id() == 0 {
+            self.proxy().settle();
+        }
     }
 
     /// As [`World::quiet`], for the given PEs of the context's team only. No PEs: returns at once.
@@ -51,6 +73,7 @@ impl World {
         if targets.is_empty() {
             return Ok(());
         }
+        self.settle(ctx);
         if !ctx.is_plain() {
             self.transport().quiet(ctx.pending(), Some(&targets));
         }

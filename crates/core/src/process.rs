@@ -1,6 +1,8 @@
 //! Whether a process is one PE or its threads are PEs: it can't be both at a time.
 use crate::error::{Error, Result};
+use crate::world::World;
 use core::sync::atomic::{AtomicI32, Ordering};
+use std::sync::OnceLock;
 
 /// -1: the process is a PE. Otherwise how many of its threads are.
 static PES: AtomicI32 = AtomicI32::new(0);
@@ -46,6 +48,24 @@ impl Drop for Place {
             PES.store(0, Ordering::Release);
         }
     }
+}
+
+/// What `global_exit` of the C names does, where they are used.
+static GLOBAL_EXIT: OnceLock<fn(i32) -> !> = OnceLock::new();
+
+/// Sets how a PE ends the job on behalf of a kernel.
+pub fn set_global_exit(exit: fn(i32) -> !) {
+    let _ = GLOBAL_EXIT.set(exit);
+}
+
+/// Ends the job with this status, as a kernel asked for.
+pub fn global_exit(world: &World, status: i32) -> ! {
+    if let Some(exit) = GLOBAL_EXIT.get() {
+        exit(status);
+    }
+    // Of an exit status the system keeps 8 bits; what says failure must not become 0.
+    let status = if status != 0 && status & 0xff == 0 { 1 } else { status };
+    world.boot().abort(status, "")
 }
 
 /// In a forked child: neither it nor its only thread is a PE, whatever the parent was.

@@ -18,6 +18,15 @@ mod vote {
 /// members in common.
 type Groups = Vec<Vec<usize>>;
 
+/// Bytes of what a PE says about a choice of slots: a vote, and its kernels' count in the slot of its group.
+const VOTE: usize = 1 + size_of::<u64>();
+
+/// The count that the parent's PE `rank` has said.
+fn count_of(all: &[u8], rank: usize) -> u64 {
+    let said = &all[rank * VOTE..(rank + 1) * VOTE];
+    u64::from_ne_bytes(said[1..].try_into().unwrap_or_default())
+}
+
 impl World {
     /// Splits off the team of the parent's PEs `start, start + stride, ...`, `size` of them. The stride may
     /// be negative, and is irrelevant for one PE. Collective over the parent; gives the new team's handle to
@@ -134,14 +143,18 @@ impl World {
             }
             let reserved = mine.is_none_or(|group| self.teams().reserve(slots[group]));
             let vote = if reserved { vote::RESERVED } else { vote::LOST };
-            let all = self.exchange(parent, Call::TeamSplit, sign, what[2], &[vote]);
-            let made = all.as_ref().is_ok_and(|all| all.iter().all(|&got| got == vote::RESERVED));
+            // Members' kernels go on counting where the highest of them stopped.
+            let count = mine.map_or(0, |group| self.device_slot(slots[group]).high_water());
+            let mut said = [vote; VOTE];
+            said[1..].copy_from_slice(&count.to_ne_bytes());
+            let all = self.exchange(parent, Call::TeamSplit, sign, what[2], &said);
+            let made = all.as_ref().is_ok_and(|all| all.chunks(VOTE).all(|said| said[0] == vote::RESERVED));
             if let (Some(group), true) = (mine, made) {
                 let ranks = &groups[group];
                 let pes: Box<[u32]> = ranks.iter().map(|&rank| parent.pes()[rank]).collect();
                 let me = ranks.iter().position(|&rank| rank == parent.me()).unwrap_or(0);
-                let line = self.slot_line(slots[group], pes[0] as usize);
-                let team = self.teams().insert(slots[group], pes, me, line);
+                let counts = all.iter().flat_map(|all| ranks.iter().map(|&rank| count_of(all, rank)));
+                let team = self.add_team(slots[group], pes, me, counts.max().unwrap_or(0));
                 self.note(DebugLevel::Info, || {
                     let (handle, slot) = (team.handle(), slots[group]);
                     format!("team {handle:#x} in slot {slot}, this PE is number {me} of {:?}", team.pes())

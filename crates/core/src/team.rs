@@ -4,9 +4,12 @@
 //! member finds everybody's slot by address arithmetic; the counted line of rank 0 is the one used.
 //! Teams are made by [`crate::split`], which is collective over a parent only, and by [`crate::meeting`], which
 //! needs no parent.
+use crate::coll::device_slot::DeviceSlot;
 use crate::coll::slot::TeamSlot;
+use crate::device::KernelTeam;
 use crate::env::DebugLevel;
 use crate::error::{Call, Error, Result};
+use crate::kernel_teams::KernelTeams;
 use crate::sync::{SyncLine, tag};
 use crate::world::World;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -29,7 +32,7 @@ pub mod handles {
 }
 
 /// Low bits of a handle: the slot. The bits above tell successive teams in one slot apart.
-const SLOT_BITS: u32 = 12;
+pub(crate) const SLOT_BITS: u32 = 12;
 
 /// What a program asks of a team when it makes it (section 9.4.3). Stored for those who ask; contexts can be
 /// made whatever it says.
@@ -184,6 +187,7 @@ impl Team {
 #[derive(Debug)]
 pub(crate) struct Teams {
     slots: RwLock<Vec<Entry>>,
+    kernels: KernelTeams,
     /// What [`Team::carries`] goes by.
     small: usize,
 }
@@ -198,7 +202,8 @@ struct Entry {
 
 impl Teams {
     pub(crate) fn new(slots: usize, small: usize) -> Teams {
-        Teams { slots: RwLock::new(vec![Entry::default(); slots]), small }
+        let kernels = KernelTeams::new(slots);
+        Teams { slots: RwLock::new(vec![Entry::default(); slots]), kernels, small }
     }
 
     fn get(&self, handle: i32) -> Result<Arc<Team>> {
@@ -254,7 +259,13 @@ impl Teams {
         team
     }
 
+    /// What kernels know of the teams.
+    pub(crate) fn kernels(&self) -> &KernelTeams {
+        &self.kernels
+    }
+
     fn remove(&self, slot: usize) {
+        self.kernels.withdraw(slot);
         self.slots.write().unwrap_or_else(PoisonError::into_inner)[slot].team = None;
     }
 }
@@ -308,13 +319,34 @@ impl World {
         let shared: Box<[u32]> = if mapped { everybody.clone() } else { Box::new([me as u32]) };
         let insert = |slot: i32, pes: Box<[u32]>| {
             let rank = pes.iter().position(|&pe| pe as usize == me).unwrap_or(0);
-            let line = self.slot_line(slot as usize, pes[0] as usize);
-            self.teams().insert(slot as usize, pes, rank, line)
+            self.add_team(slot as usize, pes, rank, 0)
         };
         insert(handles::SHARED, shared);
         insert(handles::NODE, everybody.clone());
         insert(handles::SAME_MYPE_NODE, Box::new([me as u32]));
         insert(handles::WORLD, everybody)
+    }
+
+    /// Makes the team of the world's PEs `pes`, of which this one is number `me`. Its members' kernels count from
+    /// `base` on, which is at least what [`DeviceSlot::high_water`] gives on each of them.
+    pub(crate) fn add_team(&self, slot: usize, pes: Box<[u32]>, me: usize, base: u64) -> Arc<Team> {
+        let line = self.slot_line(slot, pes[0] as usize);
+        self.device_slot(slot).begin(base);
+        let team = self.teams().insert(slot, pes, me, line);
+        self.teams().kernels().publish(&team, self.device_slot(slot), self.n_pes() as usize);
+        team
+    }
+
+    /// The table of teams for kernels: by slot, changed where it lies as teams come and go.
+    pub fn kernel_teams(&self) -> (*const KernelTeam, usize) {
+        self.teams().kernels().table()
+    }
+
+    /// This PE's part of a team slot that kernels use.
+    pub(crate) fn device_slot(&self, slot: usize) -> DeviceSlot {
+        let pes = self.n_pes() as usize;
+        // SAFETY: in the mapped internals, which have room for all of them.
+        unsafe { DeviceSlot::new(self.internals().device_slots + slot * DeviceSlot::bytes(pes), pes) }
     }
 
     pub(crate) fn team_slot(&self, slot: usize, pe: usize) -> *mut TeamSlot {

@@ -195,6 +195,20 @@ impl Window {
         Some(statics.base() as usize + pe * self.static_area + segment.offset + (addr - segment.start))
     }
 
+    /// True where `[addr, addr + len)` lies in this PE's slice: in its heap, or in the internals before it.
+    #[inline]
+    pub fn in_slice(&self, addr: usize, len: usize) -> bool {
+        let base = self.slices.base() as usize;
+        let (offset, end) = (addr.wrapping_sub(base), self.heap + self.heap_len - base);
+        offset <= end && len <= end - offset
+    }
+
+    /// As [`Window::translate`], for the internals too.
+    #[inline]
+    pub fn locate(&self, addr: usize, len: usize, pe: usize) -> Option<usize> {
+        if self.in_slice(addr, len) { Some(self.peer(addr, pe)) } else { self.translate(addr, len, pe) }
+    }
+
     /// A number for an own symmetric object that is the same on all PEs.
     pub fn offset_of(&self, addr: usize) -> Option<usize> {
         let offset = addr.wrapping_sub(self.heap);
@@ -283,6 +297,9 @@ mod tests {
         assert!(!window.in_heap(heap, len + 1) && !window.in_heap(heap - 1, 1));
         assert!(!window.in_heap(heap + 8, usize::MAX) && !window.in_heap(0, 0));
         assert_eq!(window.translate(heap - 1, 1, 1), None);
+        let slice = window.slice() as usize;
+        assert_eq!(window.locate(slice, heap - slice + len, 1), Some(window.peer(slice, 1)));
+        assert!(!window.in_slice(slice - 1, 1) && !window.in_slice(heap, len + 1));
     }
 
     #[test]

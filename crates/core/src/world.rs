@@ -1,13 +1,14 @@
 //! One PE's view of its job.
 use crate::bootstrap::Bootstrap;
 use crate::buffers::Buffers;
+use crate::coll::device_slot::DeviceSlot;
 use crate::coll::slot::{TeamSlot, small_limit};
 use crate::context::Context;
 use crate::diary::Diary;
-use crate::env::{DebugLevel, Settings, TransportKind};
+use crate::env::{DebugLevel, Hidden, Settings, TransportKind};
 use crate::error::{Call, Error, Result};
 use crate::heap::alloc::Allocator;
-use crate::job::{PeState, SHARED_ABI, WAIT_SLOTS, WaitSlot};
+use crate::job::{PeState, SHARED_ABI, WaitSlot};
 use crate::lock::LocalLocks;
 use crate::statics::{self, Offer, Refusal};
 use crate::sync::tag;
@@ -53,6 +54,7 @@ struct Card {
 pub(crate) struct Internals {
     pub doorbell: usize,
     pub slots: usize,
+    pub device_slots: usize,
 }
 
 /// One PE's view of its job. All methods may be called from any thread, collectives of one team from one
@@ -80,6 +82,7 @@ pub struct World {
     diary: Diary,
     turns: AtomicUsize,
     locks: LocalLocks,
+    proxy: crate::proxy::Slot,
     statics: Option<Refusal>,
     layout: Layout,
     settings: Settings,
@@ -109,7 +112,7 @@ impl World {
             reserved: crate::job::JobPage::reserved(page.pes()),
             // Globals that an earlier init has moved stay where they are, also if this one does not want them.
             static_area: statics::area(if same_image { offer.len } else { moved as usize }),
-            internals: memory::page() + settings.team_slots * size_of::<TeamSlot>(),
+            internals: memory::page() + settings.team_slots * (size_of::<TeamSlot>() + DeviceSlot::bytes(n)),
             heap: (settings.heap_size as usize).next_multiple_of(memory::page()),
         };
         let window = Window::map(fd, me, &layout, settings.equal_addresses && !options.thread_pe);
@@ -135,7 +138,9 @@ impl World {
         };
         let window = Arc::new(window);
         let slice = window.slice() as usize;
-        let internals = Internals { doorbell: slice, slots: slice + memory::page() };
+        let slots = slice + memory::page();
+        let device_slots = slots + settings.team_slots * size_of::<TeamSlot>();
+        let internals = Internals { doorbell: slice, slots, device_slots };
         let policy = SpinPolicy::new(n, cpus(settings));
         let fewest = cards.iter().map(|card| card.cpus as usize).min().unwrap_or(1);
         crate::placement::spread(&policy, Arc::clone(&boot), me);
@@ -169,6 +174,7 @@ impl World {
             diary: Diary::open(settings, me),
             turns: AtomicUsize::new(0),
             locks: LocalLocks::default(),
+            proxy: crate::proxy::Slot::default(),
             statics,
             layout,
             settings: settings.clone(),
@@ -329,6 +335,22 @@ impl World {
         &self.registered
     }
 
+    /// Where the proxy of kernels is, if one runs.
+    #[inline(always)]
+    pub(crate) fn proxy(&self) -> &crate::proxy::Slot {
+        &self.proxy
+    }
+
+    /// True where kernels may load and store PE `pe`'s memory themselves.
+    pub fn kernels_reach(&self, pe: usize) -> bool {
+        let hidden = match self.settings.hidden {
+            Hidden::Nobody => false,
+            Hidden::Others => pe != self.me,
+            Hidden::All => true,
+        };
+        self.transport.maps(pe) && !hidden
+    }
+
     pub(crate) fn diary(&self) -> &Diary {
         &self.diary
     }
@@ -371,12 +393,7 @@ impl World {
 
     /// The slot in which the calling thread notes what it waits for.
     pub(crate) fn wait_slot(&self) -> &WaitSlot {
-        static THREADS: AtomicUsize = AtomicUsize::new(0);
-        thread_local! {
-            static INDEX: usize = THREADS.fetch_add(1, Ordering::Relaxed);
-        }
-        let (_, page) = self.boot.node_memory();
-        &page.card(self.me).waits()[INDEX.with(|&index| index) % WAIT_SLOTS]
+        crate::job::wait_slot(&*self.boot)
     }
 
     /// The address to load and store for a heap object of a peer of the world; `None` for every case that
@@ -453,7 +470,7 @@ impl World {
     }
 
     #[cold]
-    fn not_symmetric(&self, arg: &'static str, addr: usize, len: usize) -> Error {
+    pub(crate) fn not_symmetric(&self, arg: &'static str, addr: usize, len: usize) -> Error {
         if len > isize::MAX as usize {
             // What became of a negative count.
             let why = "more than the address space; was the number negative?";
@@ -519,7 +536,7 @@ impl World {
 }
 
 /// Exchanges the cards and checks that the PEs can live together.
-fn cpus(settings: &Settings) -> usize {
+pub(crate) fn cpus(settings: &Settings) -> usize {
     if settings.cpus > 0 { settings.cpus } else { dushmem_os::cpu::usable_cpus() }
 }
 

@@ -6,6 +6,7 @@
 //! next. Fibers never change their OS thread: compilers keep addresses of thread-local variables. Idle fibers
 //! stay with their OS thread for its next block.
 use crate::board::{Board, Slot, What, lock, pack, unpack};
+use crate::error::Code;
 use crate::fiber::{self, Stack};
 use crate::grid::{Dim3, Grid};
 use crate::random::Random;
@@ -26,6 +27,8 @@ pub(crate) use crate::fiber::room_for;
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Place {
+    /// Bytes of this struct, as the library knows it: the program fills in no more.
+    pub size: usize,
     /// `threadIdx`
     pub thread: *mut Dim3,
     /// `blockIdx`
@@ -36,16 +39,20 @@ pub struct Place {
     pub grid_dim: *mut Dim3,
     /// First byte of the block's dynamic shared memory.
     pub shared: *mut *mut c_void,
+    /// True while the OS thread runs a kernel: names for host and device then mean the device's.
+    pub in_kernel: *mut bool,
 }
 
 impl Place {
     /// A place that names nothing yet.
     pub const NONE: Place = Place {
+        size: size_of::<Place>(),
         thread: ptr::null_mut(),
         block: ptr::null_mut(),
         block_dim: ptr::null_mut(),
         grid_dim: ptr::null_mut(),
         shared: ptr::null_mut(),
+        in_kernel: ptr::null_mut(),
     };
 
     /// What is the same for all blocks of the grid that this OS thread runs.
@@ -58,6 +65,7 @@ impl Place {
             self.block_dim.write(grid.block_dim());
             self.grid_dim.write(grid.grid_dim());
             self.shared.write(shared.cast());
+            self.in_kernel.write(true);
         }
     }
 
@@ -65,7 +73,10 @@ impl Place {
     ///
     /// # Safety
     /// As for [`Place::enter`].
-    pub(crate) unsafe fn leave(&self) {}
+    pub(crate) unsafe fn leave(&self) {
+        // SAFETY: as the caller promises.
+        unsafe { self.in_kernel.write(false) };
+    }
 }
 
 /// Most threads of a block, and most fibers of an OS thread.
@@ -175,6 +186,7 @@ pub fn inside() -> bool {
 
 /// Runs blocks of the grid on the calling OS thread until none is left to begin. Gives how many ended here.
 pub(crate) fn run(grid: &Grid, place: Place) -> u64 {
+    crate::fault::watch_thread();
     let mut block = KEPT.take().unwrap_or_else(Block::new);
     block.grid = grid;
     block.place = place;
@@ -624,9 +636,18 @@ pub fn sync_grid() -> Result<(), &'static str> {
     }
     if sync_and_elect() {
         grid.meet();
+        if grid.has_failed() {
+            abandon();
+        }
     }
     sync_threads();
     Ok(())
+}
+
+/// True in a cooperative launch.
+pub fn cooperative() -> bool {
+    // SAFETY: the grid outlives its blocks, and changes through atomics only.
+    current_grid().is_some_and(|grid| unsafe { (*grid).is_cooperative() })
 }
 
 /// The grid of the calling GPU thread.
@@ -663,10 +684,19 @@ pub unsafe fn warp_meet(what: &Meeting) -> Result<(), String> {
     Ok(())
 }
 
+/// The grid of the calling GPU thread has failed: its blocks end where they wait, and so says its device.
+pub(crate) fn fail_grid(code: Code, what: &str) {
+    if let Some(grid) = current_grid() {
+        // SAFETY: the grid outlives its blocks, and changes through atomics only.
+        unsafe { (*grid).fail(code, what) };
+    }
+}
+
 /// Ends the process for something that a kernel must not do, after a line that says what, and where.
 pub fn fail(what: &str) -> ! {
     let place = position().map(|position| format!("{position}: "));
     dushmem_os::say::say(&format!("dushmem: {}{what}", place.unwrap_or_default()));
+    dushmem_os::crash::silence();
     std::process::abort();
 }
 
@@ -725,6 +755,9 @@ fn turn(what: What, address: u64) -> Yielded {
     }
     // SAFETY: the active block of this OS thread; no reference is kept across the switch.
     unsafe {
+        if (*(*active).grid).has_failed() {
+            abandon();
+        }
         let (before, alone) = {
             let block = &mut *active;
             let alone = block.ready.len() == 0 && block.begun == block.threads;

@@ -16,6 +16,7 @@ struct OwnPlace {
     block_dim: Dim3,
     grid_dim: Dim3,
     shared: *mut c_void,
+    in_kernel: bool,
 }
 
 const NOWHERE: Dim3 = Dim3::new(0, 0, 0);
@@ -28,6 +29,7 @@ thread_local! {
             block_dim: NOWHERE,
             grid_dim: NOWHERE,
             shared: std::ptr::null_mut(),
+            in_kernel: false,
         })
     };
 }
@@ -40,11 +42,13 @@ unsafe extern "C" fn locate(place: *mut Place) {
         // SAFETY: the addresses are taken, not read through; `place` as the caller promises.
         unsafe {
             place.write(Place {
+                size: size_of::<Place>(),
                 thread: &raw mut (*own).thread,
                 block: &raw mut (*own).block,
                 block_dim: &raw mut (*own).block_dim,
                 grid_dim: &raw mut (*own).grid_dim,
                 shared: &raw mut (*own).shared,
+                in_kernel: &raw mut (*own).in_kernel,
             });
         }
     });
@@ -159,7 +163,7 @@ unsafe extern "C" fn release<F>(shell: *mut c_void) {
     drop(unsafe { Box::from_raw(shell.cast::<Shell<F>>()) });
 }
 
-/// Puts a kernel into a stream: `act` runs once for each thread of the grid, concurrently. Returns at
+/// Puts a kernel into a stream, which must not be being captured: `act` runs once for each thread of the grid, concurrently. Returns at
 /// once; [`Stream::synchronize`] waits for it. A panic in `act` ends the process.
 ///
 /// Fails with the same codes as a launch from C++ does: sides of 0, more than 1,024 threads a block, more

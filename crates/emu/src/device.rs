@@ -5,8 +5,9 @@
 use crate::error::{Code, Failure, Result};
 use dushmem_core::wait::SpinPolicy;
 use std::cell::Cell;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Mutex, OnceLock};
 
 /// Most threads of a block.
 pub const MAX_THREADS_PER_BLOCK: u32 = 1024;
@@ -22,9 +23,15 @@ pub const SHARED_OPT_IN: usize = 227 << 10;
 /// one. Each needs an OS thread of its own only while others wait.
 pub const RESIDENT_BLOCKS: u32 = MULTIPROCESSORS * BLOCKS_PER_MULTIPROCESSOR;
 /// Multiprocessors that a device reports.
-pub const MULTIPROCESSORS: u32 = 32;
+pub const MULTIPROCESSORS: u32 = 16;
 /// Blocks that one multiprocessor takes at a time.
-pub const BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
+pub const BLOCKS_PER_MULTIPROCESSOR: u32 = 16;
+/// Threads that one multiprocessor takes at a time. All threads of all multiprocessors can have a stack.
+pub const THREADS_PER_MULTIPROCESSOR: u32 = 1536;
+/// Bytes of shared memory of a multiprocessor; each block takes [`SHARED_RESERVED`] beside its own.
+pub const SHARED_PER_MULTIPROCESSOR: usize = 228 << 10;
+/// See [`SHARED_PER_MULTIPROCESSOR`].
+pub const SHARED_RESERVED: usize = 1 << 10;
 
 /// Devices there are when nobody says anything.
 const DEFAULT_DEVICES: u32 = 8;
@@ -120,6 +127,54 @@ pub fn threads() -> Option<Threads> {
             }
         }
     })
+}
+
+/// Devices on which a kernel has failed, with what calls return from then on.
+static FAILED: Mutex<BTreeMap<u32, (Code, String)>> = Mutex::new(BTreeMap::new());
+static ANY_FAILED: AtomicBool = AtomicBool::new(false);
+
+/// A kernel has failed: what is called for the device from now on does, too. The first failure counts.
+pub fn fail(device: u32, code: Code, what: &str) {
+    let mut failed = FAILED.lock().unwrap_or_else(|e| e.into_inner());
+    failed.entry(device).or_insert_with(|| (code, what.to_owned()));
+    ANY_FAILED.store(true, Ordering::Release);
+}
+
+/// An error if a kernel has failed on the device.
+#[inline]
+pub fn alive(device: u32) -> Result<()> {
+    if ANY_FAILED.load(Ordering::Acquire) { look_at(device) } else { Ok(()) }
+}
+
+#[cold]
+fn look_at(device: u32) -> Result<()> {
+    match FAILED.lock().unwrap_or_else(|e| e.into_inner()).get(&device) {
+        Some((code, what)) => Err(Failure::new(*code, what.clone())),
+        None => Ok(()),
+    }
+}
+
+/// The device works again.
+pub fn reset(device: u32) {
+    FAILED.lock().unwrap_or_else(|e| e.into_inner()).remove(&device);
+}
+
+/// Pairs of devices of which the first may reach the second one's memory.
+static PEERS: Mutex<BTreeSet<(u32, u32)>> = Mutex::new(BTreeSet::new());
+
+/// Lets the calling thread's device reach another one's memory, or no longer. Kernels reach all memory anyway.
+pub fn enable_peer(peer: i32, enable: bool) -> Result<()> {
+    check(peer)?;
+    let pair = (current(), peer as u32);
+    if pair.0 == pair.1 {
+        return Err(Failure::new(Code::InvalidDevice, format!("peer = {peer}: is the current device")));
+    }
+    let mut peers = PEERS.lock().unwrap_or_else(|e| e.into_inner());
+    let (changed, code) = match enable {
+        true => (peers.insert(pair), Code::PeerAccessAlreadyEnabled),
+        false => (peers.remove(&pair), Code::PeerAccessNotEnabled),
+    };
+    if changed { Ok(()) } else { Err(Failure::new(code, format!("peer = {peer}, device {}", pair.0))) }
 }
 
 /// The calling thread's device.

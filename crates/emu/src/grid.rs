@@ -147,6 +147,8 @@ pub struct Grid {
     ended_all: Condvar,
     released: AtomicBool,
     barrier: GridBarrier,
+    device: u32,
+    failed: AtomicBool,
 }
 
 /// Launches that this process has made: the orders of each are its own.
@@ -187,6 +189,8 @@ impl Grid {
             ended_all: Condvar::new(),
             released: AtomicBool::new(false),
             barrier: GridBarrier::default(),
+            device: device::current(),
+            failed: AtomicBool::new(false),
         };
         check_shape(name, grid, block)?;
         made.seed = random::seed().map(|seed| {
@@ -229,17 +233,27 @@ impl Grid {
         Ok(self)
     }
 
+    /// The device of the stream that runs it, where that isn't the calling thread's.
+    pub fn on_device(mut self, device: u32) -> Grid {
+        self.device = device;
+        self
+    }
+
+    /// Ends the grid, and has later calls for its device return the code.
+    pub(crate) fn fail(&self, code: Code, what: &str) {
+        device::fail(self.device, code, what);
+        self.failed.store(true, Ordering::Release);
+        self.barrier.wake();
+    }
+
+    /// True if a thread of the grid has trapped: none runs on.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Acquire)
+    }
+
     /// Has all blocks run at the same time, so that they can wait for each other.
     pub fn cooperative(mut self) -> Result<Grid> {
-        if self.blocks > u64::from(device::RESIDENT_BLOCKS) {
-            let detail = format!(
-                "{}: {} blocks; at most {} run at the same time",
-                self.name,
-                self.blocks,
-                device::RESIDENT_BLOCKS
-            );
-            return Err(Failure::new(Code::CooperativeLaunchTooLarge, detail));
-        }
+        crate::occupancy::check_cooperative(&self.name, self.grid, self.block, self.shared)?;
         let most = u64::from(os_block::MOST_MEMBERS);
         if self.os_threads && self.blocks * self.block.count() > most {
             let detail = format!(
@@ -250,17 +264,14 @@ impl Grid {
             );
             return Err(Failure::new(Code::CooperativeLaunchTooLarge, detail));
         }
-        if !self.os_threads && !block::room_for(self.blocks * self.block.count()) {
-            let detail = format!(
-                "{}: {} blocks of {} threads: too many stacks for one process",
-                self.name,
-                self.blocks,
-                self.block.count()
-            );
-            return Err(Failure::new(Code::CooperativeLaunchTooLarge, detail));
-        }
         self.cooperative = true;
         Ok(self)
+    }
+
+    /// The kernel, for launches of the same shape; its arguments aren't released with this launch.
+    pub(crate) fn into_kernel(self) -> Kernel {
+        self.released.store(true, Ordering::Relaxed);
+        self.kernel
     }
 
     /// True if all blocks run at the same time.
@@ -270,7 +281,7 @@ impl Grid {
 
     /// One thread of each block calls this, and returns when all blocks have.
     pub(crate) fn meet(&self) {
-        self.barrier.meet(self.blocks);
+        self.barrier.meet(self.blocks, &self.failed);
     }
 
     /// The kernel's name as the program wrote it.

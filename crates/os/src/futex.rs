@@ -1,5 +1,6 @@
 //! Futexes on words in memory that several processes map.
 use rustix::thread::futex;
+use std::sync::OnceLock;
 use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
@@ -20,6 +21,12 @@ pub fn wake_all(word: &AtomicU32) {
 pub fn register_membarrier() -> bool {
     // SAFETY: membarrier takes no pointers.
     unsafe { libc::syscall(libc::SYS_membarrier, libc::MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0 }
+}
+
+/// Whether [`order_all_cpus`] works in this process.
+pub fn is_ordered() -> bool {
+    static WORKS: OnceLock<bool> = OnceLock::new();
+    *WORKS.get_or_init(|| register_membarrier() && order_all_cpus())
 }
 
 /// Makes every running thread of every registered process pass a full memory barrier, so that a

@@ -6,84 +6,98 @@ namespace dushmem {
 namespace device {
 namespace impl {
 
-#ifdef DUSHMEM_EMU
-/* The library's functions, by the width of the word. */
-#define DUSHMEM_IMPL_BY_WIDTH(NAME)                                                                           \
-  DUSHMEM_IMPL_FN unsigned remote_##NAME(unsigned *word, unsigned value, int pe) {                            \
-    return dushmem_host_uint32_atomic_##NAME(word, value, pe);                                                \
-  }                                                                                                           \
-  DUSHMEM_IMPL_FN unsigned long long remote_##NAME(unsigned long long *word, unsigned long long value, int pe) { \
-    return dushmem_host_ulonglong_atomic_##NAME(word, value, pe);                                             \
+/* On a word that is reachable by load and store. */
+template <amo Kind> struct amo_on;
+template <> struct amo_on<amo::fetch> {
+  template <class U> static DUSHMEM_IMPL_MEMBER U act(U *at, U, U) { return load_relaxed(at); }
+};
+template <> struct amo_on<amo::set> {
+  template <class U> static DUSHMEM_IMPL_MEMBER U act(U *at, U value, U) {
+    store_relaxed(at, value);
+    return 0;
   }
-DUSHMEM_IMPL_BY_WIDTH(fetch_add)
-DUSHMEM_IMPL_BY_WIDTH(fetch_and)
-DUSHMEM_IMPL_BY_WIDTH(fetch_or)
-DUSHMEM_IMPL_BY_WIDTH(fetch_xor)
-DUSHMEM_IMPL_BY_WIDTH(swap)
-#undef DUSHMEM_IMPL_BY_WIDTH
-DUSHMEM_IMPL_FN unsigned remote_fetch(const unsigned *word, int pe) {
-  return dushmem_host_uint32_atomic_fetch(word, pe);
+};
+template <> struct amo_on<amo::swap> {
+  template <class U> static DUSHMEM_IMPL_MEMBER U act(U *at, U value, U) { return exchange(at, value); }
+};
+template <> struct amo_on<amo::compare_swap> {
+  template <class U> static DUSHMEM_IMPL_MEMBER U act(U *at, U value, U cond) {
+    return compare_exchange(at, cond, value);
+  }
+};
+template <> struct amo_on<amo::add> {
+  template <class U> static DUSHMEM_IMPL_MEMBER U act(U *at, U value, U) { return add(at, value); }
+};
+template <> struct amo_on<amo::bit_and> {
+  template <class U> static DUSHMEM_IMPL_MEMBER U act(U *at, U value, U) { return bit_and(at, value); }
+};
+template <> struct amo_on<amo::bit_or> {
+  template <class U> static DUSHMEM_IMPL_MEMBER U act(U *at, U value, U) { return bit_or(at, value); }
+};
+template <> struct amo_on<amo::bit_xor> {
+  template <class U> static DUSHMEM_IMPL_MEMBER U act(U *at, U value, U) { return bit_xor(at, value); }
+};
+
+template <amo Kind, bool Fetches, class T>
+DUSHMEM_IMPL_FN T atomic(context ctx, T *at, T value, T cond, int pe, const char *call, const char *arg = "dest") {
+  typedef word<T> U;
+  if (U *far = peer((U *)at, sizeof(U), pe, call, arg, sizeof(U))) {
+    const U old = amo_on<Kind>::act(far, bits<U>(value), bits<U>(cond));
+    if (Kind != amo::fetch) ring(pe);
+    return bits<T>(old);
+  }
+  return bits<T>(remote_amo(ctx, Kind, (U *)at, bits<U>(value), bits<U>(cond), pe, Fetches));
 }
-DUSHMEM_IMPL_FN unsigned long long remote_fetch(const unsigned long long *word, int pe) {
-  return dushmem_host_ulonglong_atomic_fetch(word, pe);
-}
-DUSHMEM_IMPL_FN void remote_set(unsigned *word, unsigned value, int pe) {
-  dushmem_host_uint32_atomic_set(word, value, pe);
-}
-DUSHMEM_IMPL_FN void remote_set(unsigned long long *word, unsigned long long value, int pe) {
-  dushmem_host_ulonglong_atomic_set(word, value, pe);
-}
-DUSHMEM_IMPL_FN unsigned remote_compare_swap(unsigned *word, unsigned cond, unsigned value, int pe) {
-  return dushmem_host_uint32_atomic_compare_swap(word, cond, value, pe);
-}
-DUSHMEM_IMPL_FN unsigned long long remote_compare_swap(unsigned long long *word, unsigned long long cond,
-                                                       unsigned long long value, int pe) {
-  return dushmem_host_ulonglong_atomic_compare_swap(word, cond, value, pe);
-}
-#else
-template <class U> DUSHMEM_IMPL_FN U remote_fetch(const U *word, int pe) { return load_relaxed(peer(word, pe)); }
-template <class U> DUSHMEM_IMPL_FN void remote_set(U *word, U value, int pe) { store_relaxed(peer(word, pe), value); }
-template <class U> DUSHMEM_IMPL_FN U remote_swap(U *word, U value, int pe) { return exchange(peer(word, pe), value); }
-template <class U> DUSHMEM_IMPL_FN U remote_fetch_add(U *word, U value, int pe) { return add(peer(word, pe), value); }
-template <class U> DUSHMEM_IMPL_FN U remote_fetch_and(U *word, U value, int pe) {
-  return bit_and(peer(word, pe), value);
-}
-template <class U> DUSHMEM_IMPL_FN U remote_fetch_or(U *word, U value, int pe) { return bit_or(peer(word, pe), value); }
-template <class U> DUSHMEM_IMPL_FN U remote_fetch_xor(U *word, U value, int pe) {
-  return bit_xor(peer(word, pe), value);
-}
-template <class U> DUSHMEM_IMPL_FN U remote_compare_swap(U *word, U cond, U value, int pe) {
-  return compare_exchange(peer(word, pe), cond, value);
-}
-#endif
 
 } // namespace impl
 
-template <class T> DUSHMEM_IMPL_FN T atomic_fetch(const T *word, int pe) {
-  return impl::bits<T>(impl::remote_fetch((const impl::word<T> *)word, pe));
+template <class T> DUSHMEM_IMPL_FN T atomic_fetch(context ctx, const T *word, int pe) {
+  return impl::atomic<impl::amo::fetch, true>(ctx, (T *)word, T(), T(), pe, "atomic_fetch", "source");
 }
-template <class T> DUSHMEM_IMPL_FN void atomic_set(T *word, T value, int pe) {
-  impl::remote_set((impl::word<T> *)word, impl::bits<impl::word<T>>(value), pe);
+template <class T>
+DUSHMEM_IMPL_FN T atomic_compare_swap(context ctx, T *word, impl::same_t<T> cond, impl::same_t<T> value, int pe) {
+  return impl::atomic<impl::amo::compare_swap, true>(ctx, word, value, cond, pe, "atomic_compare_swap");
 }
-template <class T> DUSHMEM_IMPL_FN T atomic_swap(T *word, T value, int pe) {
-  return impl::bits<T>(impl::remote_swap((impl::word<T> *)word, impl::bits<impl::word<T>>(value), pe));
+template <class T> DUSHMEM_IMPL_FN T atomic_fetch_inc(context ctx, T *word, int pe) {
+  return impl::atomic<impl::amo::add, true>(ctx, word, (T)1, T(), pe, "atomic_fetch_inc");
 }
-template <class T> DUSHMEM_IMPL_FN T atomic_compare_swap(T *word, T cond, T value, int pe) {
-  typedef impl::word<T> U;
-  return (T)impl::remote_compare_swap((U *)word, (U)cond, (U)value, pe);
+template <class T> DUSHMEM_IMPL_FN void atomic_inc(context ctx, T *word, int pe) {
+  impl::atomic<impl::amo::add, false>(ctx, word, (T)1, T(), pe, "atomic_inc");
 }
-template <class T> DUSHMEM_IMPL_FN T atomic_fetch_add(T *word, T value, int pe) {
-  return (T)impl::remote_fetch_add((impl::word<T> *)word, (impl::word<T>)value, pe);
+template <class T> DUSHMEM_IMPL_FN T atomic_fetch(const T *word, int pe) { return atomic_fetch(context{0}, word, pe); }
+template <class T>
+DUSHMEM_IMPL_FN T atomic_compare_swap(T *word, impl::same_t<T> cond, impl::same_t<T> value, int pe) {
+  return atomic_compare_swap(context{0}, word, cond, value, pe);
 }
-template <class T> DUSHMEM_IMPL_FN T atomic_fetch_and(T *word, T value, int pe) {
-  return (T)impl::remote_fetch_and((impl::word<T> *)word, (impl::word<T>)value, pe);
-}
-template <class T> DUSHMEM_IMPL_FN T atomic_fetch_or(T *word, T value, int pe) {
-  return (T)impl::remote_fetch_or((impl::word<T> *)word, (impl::word<T>)value, pe);
-}
-template <class T> DUSHMEM_IMPL_FN T atomic_fetch_xor(T *word, T value, int pe) {
-  return (T)impl::remote_fetch_xor((impl::word<T> *)word, (impl::word<T>)value, pe);
-}
+template <class T> DUSHMEM_IMPL_FN T atomic_fetch_inc(T *word, int pe) { return atomic_fetch_inc(context{0}, word, pe); }
+template <class T> DUSHMEM_IMPL_FN void atomic_inc(T *word, int pe) { atomic_inc(context{0}, word, pe); }
+
+#define DUSHMEM_IMPL_AMO_FETCHES(NAME, KIND)                                                         \
+  template <class T> DUSHMEM_IMPL_FN T NAME(context ctx, T *word, impl::same_t<T> value, int pe) {   \
+    return impl::atomic<impl::amo::KIND, true>(ctx, word, value, T(), pe, #NAME);                    \
+  }                                                                                                  \
+  template <class T> DUSHMEM_IMPL_FN T NAME(T *word, impl::same_t<T> value, int pe) {                \
+    return NAME(context{0}, word, value, pe);                                                        \
+  }
+#define DUSHMEM_IMPL_AMO_UPDATES(NAME, KIND)                                                         \
+  template <class T> DUSHMEM_IMPL_FN void NAME(context ctx, T *word, impl::same_t<T> value, int pe) { \
+    impl::atomic<impl::amo::KIND, false>(ctx, word, value, T(), pe, #NAME);                          \
+  }                                                                                                  \
+  template <class T> DUSHMEM_IMPL_FN void NAME(T *word, impl::same_t<T> value, int pe) {             \
+    NAME(context{0}, word, value, pe);                                                               \
+  }
+DUSHMEM_IMPL_AMO_FETCHES(atomic_swap, swap)
+DUSHMEM_IMPL_AMO_FETCHES(atomic_fetch_add, add)
+DUSHMEM_IMPL_AMO_FETCHES(atomic_fetch_and, bit_and)
+DUSHMEM_IMPL_AMO_FETCHES(atomic_fetch_or, bit_or)
+DUSHMEM_IMPL_AMO_FETCHES(atomic_fetch_xor, bit_xor)
+DUSHMEM_IMPL_AMO_UPDATES(atomic_set, set)
+DUSHMEM_IMPL_AMO_UPDATES(atomic_add, add)
+DUSHMEM_IMPL_AMO_UPDATES(atomic_and, bit_and)
+DUSHMEM_IMPL_AMO_UPDATES(atomic_or, bit_or)
+DUSHMEM_IMPL_AMO_UPDATES(atomic_xor, bit_xor)
+#undef DUSHMEM_IMPL_AMO_FETCHES
+#undef DUSHMEM_IMPL_AMO_UPDATES
 
 } // namespace device
 } // namespace dushmem

@@ -1,52 +1,45 @@
-/* The target of this compilation, and what a kernel knows of its PE. */
+/* What a kernel knows of its PE. */
 #ifndef DUSHMEM_IMPL_DEVICE_STATE_H
 #define DUSHMEM_IMPL_DEVICE_STATE_H
 
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#if defined(__HIPCC__) && !defined(__CUDACC__)
-#include <hip/hip_runtime.h>
-#endif
-
-#if defined(DUSHMEM_EMU)
-#define DUSHMEM_IMPL_FN static inline
-#define DUSHMEM_IMPL_MEMBER
-#elif defined(__CUDACC__) || defined(__HIPCC__)
-/* Internal linkage: each translation unit has its own state, so its functions must be its own too. */
-#define DUSHMEM_IMPL_FN static inline __device__
-#define DUSHMEM_IMPL_BOTH static inline __host__ __device__
-#define DUSHMEM_IMPL_MEMBER __device__
-#if defined(__CUDA_ARCH__) || (defined(__HIP_DEVICE_COMPILE__) && __HIP_DEVICE_COMPILE__)
-#define DUSHMEM_IMPL_ON_DEVICE 1
-#endif
-#else
-#error "dushmem/device.h is for kernels: compile with dushcc, nvcc or hipcc"
-#endif
-
-#ifndef DUSHMEM_EMU
-
 /* The same as KernelState and KernelTeam of crates/core/src/device.rs. Fields are added at the end;
  * DUSHMEM_IMPL_STATE_ABI counts incompatible changes. */
-#define DUSHMEM_IMPL_STATE_ABI 1u
+#define DUSHMEM_IMPL_STATE_ABI 2u
 #define DUSHMEM_IMPL_STATE_MAGIC 0x647573686d656d31ull
 #define DUSHMEM_IMPL_UNREACHABLE INT64_MIN
+/* Low bits of a team's handle. */
+#define DUSHMEM_IMPL_TEAM_SLOT 0xfff
 
 struct dushmem_impl_kernel_team {
   int32_t my_pe, n_pes;
-  uint64_t pes; /* world numbers of the members, or 0: they are the world's */
+  uint64_t pes;  /* world numbers of the members (32 bits each), or 0: they are the world's */
+  uint64_t slot; /* own address of the team's slot for kernels, in the internals */
+  int32_t handle;
+  uint32_t words; /* of each array of flags in the slot */
+  uint32_t cell;  /* bytes of the buffer that each member has at each other */
+  uint32_t reserved;
 };
 
+/* All zero, or with n_pes 0, before the library is initialised. */
 struct dushmem_impl_kernel_state {
   uint64_t magic;
   uint32_t abi, size;
   int32_t my_pe, n_pes;
   uint64_t heap, heap_len;
-  uint64_t delta; /* by world PE: from an own heap address to the PE's copy */
-  uint64_t teams, team_count;
-  uint64_t proxy;
+  uint64_t delta; /* by world PE: from an own heap address to the PE's copy (64 bits each) */
+  uint64_t teams, team_count; /* by slot */
+  uint64_t proxy;             /* ring of requests, or 0 */
+  uint64_t internals;         /* first byte of the library's part of the slice, which ends at the heap */
+  uint64_t doorbell;          /* own address of a 32-bit word that is not 0 while somebody sleeps for a write */
+  uint32_t remote;            /* PEs that are not reachable by load and store */
+  uint32_t reserved;
 };
+
+#ifdef DUSHMEM_EMU
+
+extern "C" const dushmem_impl_kernel_state *const dushmem_emu_state;
+
+#else
 
 /* What a translation unit registers: Module of crates/core/src/device.rs. */
 struct dushmem_impl_module {
@@ -90,39 +83,21 @@ struct dushmem_impl_registration {
 dushmem_impl_registration dushmem_impl_registered;
 } // namespace
 #endif
+#endif
 
 namespace dushmem {
 namespace device {
 namespace impl {
 
-/* Ends the kernel: its launch is reported as failed. */
-static __device__ __noinline__ void fail(const char *why, int pe) {
-  printf("dushmem: kernel, block (%u, %u, %u), thread (%u, %u, %u): %s (PE %d)\n", blockIdx.x, blockIdx.y, blockIdx.z,
-         threadIdx.x, threadIdx.y, threadIdx.z, why, pe);
-#if defined(__HIPCC__)
-  __builtin_trap();
-#else
-  __trap();
-#endif
-}
-
 DUSHMEM_IMPL_FN const dushmem_impl_kernel_state &state() {
-  if (dushmem_impl_state.magic != DUSHMEM_IMPL_STATE_MAGIC)
-    fail("the library has not told this kernel who it is: not initialised, or no driver for this device", -1);
+#ifdef DUSHMEM_EMU
+  return *dushmem_emu_state;
+#else
   return dushmem_impl_state;
-}
-
-/* The copy of an own symmetric object at PE pe. */
-template <class T> DUSHMEM_IMPL_FN T *peer(T *address, int pe) {
-  const dushmem_impl_kernel_state &s = state();
-  if ((unsigned)pe >= (unsigned)s.n_pes) fail("there is no such PE", pe);
-  const int64_t delta = ((const int64_t *)s.delta)[pe];
-  if (delta == DUSHMEM_IMPL_UNREACHABLE) fail("this PE's memory is out of the kernel's reach", pe);
-  return (T *)((uintptr_t)address + (uintptr_t)delta);
+#endif
 }
 
 } // namespace impl
 } // namespace device
 } // namespace dushmem
-#endif
 #endif

@@ -6,123 +6,171 @@ namespace dushmem {
 namespace device {
 namespace impl {
 
-/* The part of a job that the calling thread does. */
-DUSHMEM_IMPL_FN unsigned rank_in(scope::thread) { return 0; }
-DUSHMEM_IMPL_FN unsigned size_of_scope(scope::thread) { return 1; }
-DUSHMEM_IMPL_FN void sync_scope(scope::thread) {}
-DUSHMEM_IMPL_FN unsigned rank_in(scope::block) {
-  return (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
-}
-DUSHMEM_IMPL_FN unsigned size_of_scope(scope::block) { return blockDim.x * blockDim.y * blockDim.z; }
-DUSHMEM_IMPL_FN void sync_scope(scope::block) { __syncthreads(); }
-
-#ifndef DUSHMEM_EMU
-struct alignas(16) chunk {
-  uint64_t low, high;
-};
-
-/* Bytes are moved in the largest units that both addresses allow; several loads are under way before the
- * first store. No access is wider than the element where elements are words: a reader never sees half of
- * an aligned element. */
-template <class Unit, class Scope>
-DUSHMEM_IMPL_FN void copy_units(char *dest, const char *source, size_t count, Scope s) {
-  Unit *to = (Unit *)dest;
-  const Unit *from = (const Unit *)source;
-  const size_t step = size_of_scope(s);
-  size_t i = rank_in(s);
-  for (; i + 3 * step < count; i += 4 * step) {
-    const Unit a = from[i], b = from[i + step], c = from[i + 2 * step], d = from[i + 3 * step];
-    to[i] = a;
-    to[i + step] = b;
-    to[i + 2 * step] = c;
-    to[i + 3 * step] = d;
+template <class S>
+DUSHMEM_IMPL_FN void put_any(context ctx, void *dest, const void *source, size_t bytes, int pe, bool nbi,
+                             const char *call) {
+  const S s{};
+  sync(s);
+  if (bytes == 0) {
+    check_pe(pe, call);
+  } else {
+    check_local(source, call, "source");
+    if (char *to = peer((char *)dest, bytes, pe, call, "dest")) {
+      copy(to, (const char *)source, bytes, s);
+      ring(pe);
+    } else if (leads(s)) {
+      remote_put(ctx, dest, source, bytes, pe, nbi);
+    }
   }
-  for (; i < count; i += step) to[i] = from[i];
+  sync(s);
 }
 
-template <class Scope> DUSHMEM_IMPL_FN void copy(char *dest, const char *source, size_t bytes, Scope s) {
-  const uintptr_t both = (uintptr_t)dest | (uintptr_t)source;
-  size_t done = 0;
-  if (both % 16 == 0) {
-    copy_units<chunk>(dest, source, bytes / 16, s);
-    done = bytes / 16 * 16;
-  } else if (both % 8 == 0) {
-    copy_units<uint64_t>(dest, source, bytes / 8, s);
-    done = bytes / 8 * 8;
-  } else if (both % 4 == 0) {
-    copy_units<uint32_t>(dest, source, bytes / 4, s);
-    done = bytes / 4 * 4;
+template <class S>
+DUSHMEM_IMPL_FN void get_any(context ctx, void *dest, const void *source, size_t bytes, int pe, bool nbi,
+                             const char *call) {
+  const S s{};
+  sync(s);
+  if (bytes == 0) {
+    check_pe(pe, call);
+  } else {
+    check_local(dest, call, "dest");
+    if (const char *from = peer((const char *)source, bytes, pe, call, "source"))
+      copy((char *)dest, from, bytes, s);
+    else if (leads(s))
+      remote_get(ctx, dest, source, bytes, pe, nbi);
   }
-  if (both % 4 == 0 && bytes - done >= 4) {
-    copy_units<uint32_t>(dest + done, source + done, (bytes - done) / 4, s);
-    done += (bytes - done) / 4 * 4;
-  }
-  if (both % 2 == 0) {
-    copy_units<uint16_t>(dest + done, source + done, (bytes - done) / 2, s);
-    done += (bytes - done) / 2 * 2;
-  }
-  copy_units<uint8_t>(dest + done, source + done, bytes - done, s);
+  sync(s);
 }
-#endif
+
+DUSHMEM_IMPL_FN void check_stride(ptrdiff_t stride, const char *call, const char *arg) {
+  if (!DUSHMEM_IMPL_IS(stride >= 1)) fault(call, arg, stride, "strides are in elements, and at least 1");
+}
+
+/* Bytes from the first of n strided elements to behind the last; more than there can be, if that is too much. */
+DUSHMEM_IMPL_FN size_t extent(size_t nelems, size_t stride, size_t elem) {
+  const size_t most = SIZE_MAX / 2 / elem;
+  return DUSHMEM_IMPL_IS(nelems - 1 <= (most - 1) / stride) ? ((nelems - 1) * stride + 1) * elem : SIZE_MAX;
+}
+
+template <class S, class T>
+DUSHMEM_IMPL_FN void strided(context ctx, bool put, T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst,
+                             size_t nelems, int pe, const char *call) {
+  const S s{};
+  check_stride(dst, call, "dst");
+  check_stride(sst, call, "sst");
+  sync(s);
+  if (nelems == 0) {
+    check_pe(pe, call);
+  } else {
+    check_local(put ? (const void *)source : dest, call, put ? "source" : "dest");
+    T *const far = put ? peer(dest, extent(nelems, (size_t)dst, sizeof(T)), pe, call, "dest")
+                       : peer((T *)source, extent(nelems, (size_t)sst, sizeof(T)), pe, call, "source");
+    if (far != nullptr) {
+      T *const to = put ? far : dest;
+      const T *const from = put ? source : far;
+      for (size_t i = rank(s); i < nelems; i += size(s)) {
+        T one;
+        value<T>::load(&one, from + (ptrdiff_t)i * sst);
+        value<T>::store(to + (ptrdiff_t)i * dst, &one);
+      }
+      if (put) ring(pe);
+    } else if (leads(s)) {
+      remote_strided(ctx, put, (char *)dest, (const char *)source, dst, sst, sizeof(T), nelems, pe);
+    }
+  }
+  sync(s);
+}
+
+/* ---- For collectives: internal words and buffers, too. They don't synchronise the scope. ---- */
+
+/* Writes to PE pe; all threads of the scope call it. What they read has been written by the caller, or before a
+ * synchronisation of the scope. source can be changed when all have returned. dest: own symmetric memory, or a
+ * part of the internals. */
+template <class S>
+DUSHMEM_IMPL_FN void put_bytes(void *dest, const void *source, size_t bytes, int pe, const char *call = "put") {
+  const S s{};
+  if (bytes == 0) return;
+  if (char *to = peer_internal((char *)dest, bytes, pe, call))
+    copy(to, (const char *)source, bytes, s);
+  else if (leads(s))
+    remote_put(context{0}, dest, source, bytes, pe, false);
+}
+
+/* Sets a word of PE pe after all that this thread has put there, and wakes who waits for it. */
+DUSHMEM_IMPL_FN void set_word(uint64_t *word, uint64_t value, int pe, const char *call = "put") {
+  if (uint64_t *to = peer_internal(word, sizeof *word, pe, call)) {
+    fence_release();
+    store_release((unsigned long long *)to, (unsigned long long)value);
+    ring(pe);
+  } else {
+    remote_fence(context{0});
+    remote_signal(context{0}, word, value, DUSHMEM_SIGNAL_SET, pe);
+  }
+}
 
 } // namespace impl
 
-#ifdef DUSHMEM_EMU
-
-template <class Scope, class T> DUSHMEM_IMPL_FN void put(T *dest, const T *source, size_t nelems, int pe) {
-  const size_t ranks = impl::size_of_scope(Scope{}), rank = impl::rank_in(Scope{});
-  const size_t from = nelems * rank / ranks, to = nelems * (rank + 1) / ranks;
-  dushmem_host_putmem(dest + from, source + from, (to - from) * sizeof(T), pe);
-  impl::sync_scope(Scope{});
+template <class S, class T> DUSHMEM_IMPL_FN void put(context ctx, T *dest, const T *source, size_t nelems, int pe) {
+  impl::put_any<S>(ctx, dest, source, impl::bytes_of(nelems, sizeof(T)), pe, false, "put");
 }
-template <class Scope, class T> DUSHMEM_IMPL_FN void get(T *dest, const T *source, size_t nelems, int pe) {
-  const size_t ranks = impl::size_of_scope(Scope{}), rank = impl::rank_in(Scope{});
-  const size_t from = nelems * rank / ranks, to = nelems * (rank + 1) / ranks;
-  dushmem_host_getmem(dest + from, source + from, (to - from) * sizeof(T), pe);
-  impl::sync_scope(Scope{});
+template <class S, class T> DUSHMEM_IMPL_FN void get(context ctx, T *dest, const T *source, size_t nelems, int pe) {
+  impl::get_any<S>(ctx, dest, source, impl::bytes_of(nelems, sizeof(T)), pe, false, "get");
 }
-template <class T> DUSHMEM_IMPL_FN void p(T *dest, T value, int pe) {
-  dushmem_host_putmem(dest, &value, sizeof value, pe);
+template <class S, class T>
+DUSHMEM_IMPL_FN void put_nbi(context ctx, T *dest, const T *source, size_t nelems, int pe) {
+  impl::put_any<S>(ctx, dest, source, impl::bytes_of(nelems, sizeof(T)), pe, true, "put_nbi");
 }
-template <class T> DUSHMEM_IMPL_FN T g(const T *source, int pe) {
+template <class S, class T>
+DUSHMEM_IMPL_FN void get_nbi(context ctx, T *dest, const T *source, size_t nelems, int pe) {
+  impl::get_any<S>(ctx, dest, source, impl::bytes_of(nelems, sizeof(T)), pe, true, "get_nbi");
+}
+template <class T> DUSHMEM_IMPL_FN void p(context ctx, T *dest, impl::same_t<T> value, int pe) {
+  if (T *to = impl::peer(dest, sizeof(T), pe, "p", "dest")) {
+    impl::value<T>::store(to, &value);
+    impl::ring(pe);
+  } else {
+    impl::remote_put(ctx, dest, &value, sizeof(T), pe, false);
+  }
+}
+template <class T> DUSHMEM_IMPL_FN T g(context ctx, const T *source, int pe) {
   T value;
-  dushmem_host_getmem(&value, source, sizeof value, pe);
+  if (const T *from = impl::peer(source, sizeof(T), pe, "g", "source"))
+    impl::value<T>::load(&value, from);
+  else
+    impl::remote_get(ctx, &value, source, sizeof(T), pe, false);
   return value;
 }
-template <class T>
-DUSHMEM_IMPL_FN void iput(T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) {
-  for (size_t i = 0; i < nelems; i++) p(dest + ptrdiff_t(i) * dst, source[ptrdiff_t(i) * sst], pe);
+template <class S, class T>
+DUSHMEM_IMPL_FN void iput(context ctx, T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) {
+  impl::strided<S>(ctx, true, dest, source, dst, sst, nelems, pe, "iput");
 }
-template <class T>
-DUSHMEM_IMPL_FN void iget(T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) {
-  for (size_t i = 0; i < nelems; i++) dest[ptrdiff_t(i) * dst] = g(source + ptrdiff_t(i) * sst, pe);
+template <class S, class T>
+DUSHMEM_IMPL_FN void iget(context ctx, T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) {
+  impl::strided<S>(ctx, false, dest, source, dst, sst, nelems, pe, "iget");
 }
 
-#else
-
-template <class Scope, class T> DUSHMEM_IMPL_FN void put(T *dest, const T *source, size_t nelems, int pe) {
-  if (nelems != 0) impl::copy((char *)impl::peer(dest, pe), (const char *)source, nelems * sizeof(T), Scope{});
-  impl::sync_scope(Scope{});
+template <class S, class T> DUSHMEM_IMPL_FN void put(T *dest, const T *source, size_t nelems, int pe) {
+  put<S>(context{0}, dest, source, nelems, pe);
 }
-template <class Scope, class T> DUSHMEM_IMPL_FN void get(T *dest, const T *source, size_t nelems, int pe) {
-  if (nelems != 0) impl::copy((char *)dest, (const char *)impl::peer(source, pe), nelems * sizeof(T), Scope{});
-  impl::sync_scope(Scope{});
+template <class S, class T> DUSHMEM_IMPL_FN void get(T *dest, const T *source, size_t nelems, int pe) {
+  get<S>(context{0}, dest, source, nelems, pe);
 }
-template <class T> DUSHMEM_IMPL_FN void p(T *dest, T value, int pe) { *(volatile T *)impl::peer(dest, pe) = value; }
-template <class T> DUSHMEM_IMPL_FN T g(const T *source, int pe) { return *(const volatile T *)impl::peer(source, pe); }
-template <class T>
+template <class S, class T> DUSHMEM_IMPL_FN void put_nbi(T *dest, const T *source, size_t nelems, int pe) {
+  put_nbi<S>(context{0}, dest, source, nelems, pe);
+}
+template <class S, class T> DUSHMEM_IMPL_FN void get_nbi(T *dest, const T *source, size_t nelems, int pe) {
+  get_nbi<S>(context{0}, dest, source, nelems, pe);
+}
+template <class T> DUSHMEM_IMPL_FN void p(T *dest, impl::same_t<T> value, int pe) { p(context{0}, dest, value, pe); }
+template <class T> DUSHMEM_IMPL_FN T g(const T *source, int pe) { return g(context{0}, source, pe); }
+template <class S, class T>
 DUSHMEM_IMPL_FN void iput(T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) {
-  if (nelems == 0) return;
-  T *to = impl::peer(dest, pe);
-  for (size_t i = 0; i < nelems; i++) to[(ptrdiff_t)i * dst] = source[(ptrdiff_t)i * sst];
+  iput<S>(context{0}, dest, source, dst, sst, nelems, pe);
 }
-template <class T>
+template <class S, class T>
 DUSHMEM_IMPL_FN void iget(T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) {
-  if (nelems == 0) return;
-  const T *from = impl::peer(source, pe);
-  for (size_t i = 0; i < nelems; i++) dest[(ptrdiff_t)i * dst] = from[(ptrdiff_t)i * sst];
+  iget<S>(context{0}, dest, source, dst, sst, nelems, pe);
 }
-#endif
 
 } // namespace device
 } // namespace dushmem

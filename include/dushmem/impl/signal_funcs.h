@@ -4,57 +4,92 @@
 
 namespace dushmem {
 namespace device {
+namespace impl {
 
-#ifdef DUSHMEM_EMU
-
-DUSHMEM_IMPL_FN void signal_op(uint64_t *signal, uint64_t value, int op, int pe) {
-  dushmemx_host_signal_op(signal, value, op, pe);
-}
-template <class Scope, class T>
-DUSHMEM_IMPL_FN void put_signal(T *dest, const T *source, size_t nelems, uint64_t *signal, uint64_t value, int op,
-                                int pe) {
-  put<Scope>(dest, source, nelems, pe);
-  /* The others' parts are ordered before by the block's synchronisation and this fence. */
-  if (impl::rank_in(Scope{}) == 0) {
-    dushmem_host_quiet();
-    dushmemx_host_signal_op(signal, value, op, pe);
-  }
-}
-DUSHMEM_IMPL_FN uint64_t signal_fetch(const uint64_t *signal) { return dushmem_host_signal_fetch(signal); }
-DUSHMEM_IMPL_FN uint64_t signal_wait_until(uint64_t *signal, int cmp, uint64_t value) {
-  return dushmem_host_signal_wait_until(signal, cmp, value);
+DUSHMEM_IMPL_FN void check_sig_op(int op, const char *call) {
+  if (!DUSHMEM_IMPL_IS(op == DUSHMEM_SIGNAL_SET || op == DUSHMEM_SIGNAL_ADD))
+    fault(call, "sig_op", op, "no signal operator; there are SIGNAL_SET and SIGNAL_ADD");
 }
 
-#else
-
-DUSHMEM_IMPL_FN void signal_op(uint64_t *signal, uint64_t value, int op, int pe) {
-  unsigned long long *word = impl::peer((unsigned long long *)signal, pe);
+DUSHMEM_IMPL_FN void update_signal(uint64_t *word, uint64_t value, int op) {
   if (op == DUSHMEM_SIGNAL_SET)
-    impl::exchange(word, (unsigned long long)value);
-  else if (op == DUSHMEM_SIGNAL_ADD)
-    impl::add(word, (unsigned long long)value);
+    store_relaxed((unsigned long long *)word, (unsigned long long)value);
   else
-    impl::fail("sig_op is no signal operator", pe);
+    add((unsigned long long *)word, (unsigned long long)value);
 }
-template <class Scope, class T>
-DUSHMEM_IMPL_FN void put_signal(T *dest, const T *source, size_t nelems, uint64_t *signal, uint64_t value, int op,
-                                int pe) {
-  if (nelems != 0) impl::copy((char *)impl::peer(dest, pe), (const char *)source, nelems * sizeof(T), Scope{});
-  /* Each thread orders its own stores before the synchronisation. */
-  impl::fence_system();
-  impl::sync_scope(Scope{});
-  if (impl::rank_in(Scope{}) == 0) {
-    impl::fence_system();
-    signal_op(signal, value, op, pe);
+
+template <class S>
+DUSHMEM_IMPL_FN void put_signal_any(context ctx, void *dest, const void *source, size_t bytes, uint64_t *signal,
+                                    uint64_t value, int op, int pe, bool nbi, const char *call) {
+  const S s{};
+  check_sig_op(op, call);
+  uint64_t *const word = peer(signal, sizeof *signal, pe, call, "sig_addr", sizeof *signal);
+  char *to = nullptr;
+  if (bytes != 0) {
+    check_local(source, call, "source");
+    to = peer((char *)dest, bytes, pe, call, "dest");
+  }
+  sync(s);
+  if (word != nullptr) {
+    if (bytes != 0) copy(to, (const char *)source, bytes, s);
+    /* Each thread orders its own stores before the synchronisation, the first one all of them before the signal. */
+    publish(s);
+    if (leads(s)) {
+      fence_release();
+      update_signal(word, value, op);
+      ring(pe);
+    }
+  } else {
+    if (leads(s)) remote_put_signal(ctx, dest, source, bytes, signal, value, op, pe, nbi);
+    sync(s);
   }
 }
+
+} // namespace impl
+
+DUSHMEM_IMPL_FN void signal_op(context ctx, uint64_t *signal, uint64_t value, int op, int pe) {
+  impl::check_sig_op(op, "signal_op");
+  if (uint64_t *word = impl::peer(signal, sizeof *signal, pe, "signal_op", "sig_addr", sizeof *signal)) {
+    impl::update_signal(word, value, op);
+    impl::ring(pe);
+  } else {
+    impl::remote_signal(ctx, signal, value, op, pe);
+  }
+}
+DUSHMEM_IMPL_FN void signal_op(uint64_t *signal, uint64_t value, int op, int pe) {
+  signal_op(context{0}, signal, value, op, pe);
+}
+
+template <class S, class T>
+DUSHMEM_IMPL_FN void put_signal(context ctx, T *dest, const T *source, size_t nelems, uint64_t *signal,
+                                uint64_t value, int op, int pe) {
+  const size_t bytes = impl::bytes_of(nelems, sizeof(T));
+  impl::put_signal_any<S>(ctx, dest, source, bytes, signal, value, op, pe, false, "put_signal");
+}
+template <class S, class T>
+DUSHMEM_IMPL_FN void put_signal_nbi(context ctx, T *dest, const T *source, size_t nelems, uint64_t *signal,
+                                    uint64_t value, int op, int pe) {
+  const size_t bytes = impl::bytes_of(nelems, sizeof(T));
+  impl::put_signal_any<S>(ctx, dest, source, bytes, signal, value, op, pe, true, "put_signal_nbi");
+}
+template <class S, class T>
+DUSHMEM_IMPL_FN void put_signal(T *dest, const T *source, size_t nelems, uint64_t *signal, uint64_t value, int op,
+                                int pe) {
+  put_signal<S>(context{0}, dest, source, nelems, signal, value, op, pe);
+}
+template <class S, class T>
+DUSHMEM_IMPL_FN void put_signal_nbi(T *dest, const T *source, size_t nelems, uint64_t *signal, uint64_t value, int op,
+                                    int pe) {
+  put_signal_nbi<S>(context{0}, dest, source, nelems, signal, value, op, pe);
+}
+
 DUSHMEM_IMPL_FN uint64_t signal_fetch(const uint64_t *signal) {
+  impl::check_own(signal, sizeof *signal, sizeof *signal, "signal_fetch", "sig_addr");
   return impl::load_acquire((const unsigned long long *)signal);
 }
-DUSHMEM_IMPL_FN uint64_t signal_wait_until(uint64_t *signal, int cmp, uint64_t value) {
-  return wait_until(signal, cmp, value);
+template <class S> DUSHMEM_IMPL_FN uint64_t signal_wait_until(const uint64_t *signal, int cmp, uint64_t value) {
+  return impl::wait_for_word<S>(signal, cmp, value, "signal_wait_until", "sig_addr");
 }
-#endif
 
 } // namespace device
 } // namespace dushmem

@@ -13,162 +13,247 @@ template <class T> DUSHMEM_IMPL_FN bool compares(T left, int cmp, T right) {
   case DUSHMEM_CMP_GT: return left > right;
   case DUSHMEM_CMP_LE: return left <= right;
   case DUSHMEM_CMP_LT: return left < right;
-  case DUSHMEM_CMP_GE: return left >= right;
-  default: return false;
+  default: return left >= right;
   }
 }
 
-#ifdef DUSHMEM_EMU
-template <class T> DUSHMEM_IMPL_FN T look(const T *word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
-/* The library's waits let the block's other threads run; so does this. */
-DUSHMEM_IMPL_FN void pause() { dushmem_emu_yield(); }
-#else
-template <class T> DUSHMEM_IMPL_FN T look(const T *word_) {
-  return (T)load_acquire((const word<T> *)word_);
+DUSHMEM_IMPL_FN void check_cmp(int cmp, const char *call) {
+  if (!DUSHMEM_IMPL_IS(cmp >= DUSHMEM_CMP_EQ && cmp <= DUSHMEM_CMP_GE))
+    fault(call, "cmp", cmp, "no comparison; use the constants CMP_EQ to CMP_GE");
 }
-DUSHMEM_IMPL_FN void pause() {}
-#endif
+
+template <class T> DUSHMEM_IMPL_FN T look(const T *at) { return (T)load_acquire((const word<T> *)at); }
+
+/* Until the word compares; what it was then. */
+template <class T> struct until_word {
+  const T *at;
+  int cmp;
+  T value;
+  T *seen;
+  DUSHMEM_IMPL_MEMBER bool operator()() const { return compares<T>(*seen = look(at), cmp, value); }
+};
+
+/* Waits for an own word, internal or symmetric. Made by one thread. */
+template <class T> DUSHMEM_IMPL_FN T wait_for(const T *at, int cmp, T value, const char *call) {
+  T seen = 0;
+  wait(call, at, (uint64_t)value, until_word<T>{at, cmp, value, &seen});
+  return seen;
+}
+
+/* For collectives: waits until an own word of the internals compares. */
+DUSHMEM_IMPL_FN void wait_word(const uint64_t *at, int cmp, uint64_t value, const char *call) {
+  wait_for(at, cmp, value, call);
+}
+
+template <class S, class T>
+DUSHMEM_IMPL_FN T wait_for_word(const T *at, int cmp, T value, const char *call, const char *arg) {
+  const S s{};
+  check_cmp(cmp, call);
+  check_own(at, sizeof(T), sizeof(T), call, arg);
+  T seen = 0;
+  if (leads(s)) seen = wait_for(at, cmp, value, call);
+  return (T)share(s, (uint64_t)seen);
+}
+
+/* ---- Sets ---- */
 
 template <class T> struct one {
   T value;
   DUSHMEM_IMPL_MEMBER T operator[](size_t) const { return value; }
 };
 
-DUSHMEM_IMPL_FN bool included(const int *status, size_t i) {
-  return status == nullptr || status[i] == 0;
-}
+template <class T, class Values> struct set {
+  const T *words;
+  size_t n;
+  const int *status;
+  int cmp;
+  Values values;
 
-template <class T, class Values>
-DUSHMEM_IMPL_FN bool all(const T *words, size_t n, const int *status, int cmp, Values values) {
-  for (size_t i = 0; i < n; i++)
-    if (included(status, i) && !compares<T>(look(words + i), cmp, values[i])) return false;
-  return true;
-}
-
-/* The index of one that compares; SIZE_MAX if there is none; `some_in` tells whether any is in the set. */
-template <class T, class Values>
-DUSHMEM_IMPL_FN size_t any(const T *words, size_t n, const int *status, int cmp, Values values, size_t from,
-                           bool *some_in) {
-  *some_in = false;
-  for (size_t k = 0; k < n; k++) {
-    const size_t i = (from + k) % n;
-    if (!included(status, i)) continue;
-    *some_in = true;
-    if (compares<T>(look(words + i), cmp, values[i])) return i;
+  DUSHMEM_IMPL_MEMBER bool includes(size_t i) const { return status == nullptr || status[i] == 0; }
+  DUSHMEM_IMPL_MEMBER bool holds(size_t i) const { return compares<T>(look(words + i), cmp, values[i]); }
+  DUSHMEM_IMPL_MEMBER bool is_empty() const {
+    for (size_t i = 0; i < n; i++)
+      if (includes(i)) return false;
+    return true;
   }
-  return SIZE_MAX;
-}
-
-template <class T, class Values>
-DUSHMEM_IMPL_FN size_t some(const T *words, size_t n, size_t *indices, const int *status, int cmp, Values values,
-                            bool *some_in) {
-  size_t found = 0;
-  *some_in = false;
-  for (size_t i = 0; i < n; i++) {
-    if (!included(status, i)) continue;
-    *some_in = true;
-    if (compares<T>(look(words + i), cmp, values[i])) indices[found++] = i;
+  DUSHMEM_IMPL_MEMBER bool all() const {
+    for (size_t i = 0; i < n; i++)
+      if (includes(i) && !holds(i)) return false;
+    return true;
   }
-  return found;
-}
+  /* The first from `from` on and around that compares, or SIZE_MAX. */
+  DUSHMEM_IMPL_MEMBER size_t any(size_t from) const {
+    for (size_t k = 0, i = from; k < n; k++, i = i + 1 == n ? 0 : i + 1)
+      if (includes(i) && holds(i)) return i;
+    return SIZE_MAX;
+  }
+  DUSHMEM_IMPL_MEMBER size_t some(size_t *indices) const {
+    size_t found = 0;
+    for (size_t i = 0; i < n; i++)
+      if (includes(i) && holds(i)) indices[found++] = i;
+    return found;
+  }
+};
 
-/* Another place to begin at each time, so that every word that compares is found in the end. */
+template <class Set> struct until_all {
+  const Set *words;
+  DUSHMEM_IMPL_MEMBER bool operator()() const { return words->all(); }
+};
+template <class Set> struct until_any {
+  const Set *words;
+  size_t from, *found;
+  DUSHMEM_IMPL_MEMBER bool operator()() const { return (*found = words->any(from)) != SIZE_MAX; }
+};
+template <class Set> struct until_some {
+  const Set *words;
+  size_t *indices, *found;
+  DUSHMEM_IMPL_MEMBER bool operator()() const { return (*found = words->some(indices)) != 0; }
+};
+
+/* Another place to begin at each time, so that every word that compares is found in the end. Scattered: a clock
+ * that goes in steps, or calls in turn with others, must not hit the same words again and again. */
 DUSHMEM_IMPL_FN size_t turn(size_t n) {
-#ifdef DUSHMEM_EMU
-  return n == 0 ? 0 : static_cast<size_t>(clock64()) % n;
-#else
-  return n == 0 ? 0 : (size_t)clock64() % n;
-#endif
+  return n == 0 ? 0 : (size_t)(((ticks() + thread_number()) * 0x9e3779b97f4a7c15ull) >> 32) % n;
 }
 
-template <class T, class Values>
-DUSHMEM_IMPL_FN void wait_all(const T *words, size_t n, const int *status, int cmp, Values values) {
-  while (!all(words, n, status, cmp, values)) pause();
+/* A program that polls must let those run that it waits for. */
+template <class R> DUSHMEM_IMPL_FN R tested(R result, bool held) {
+#ifdef DUSHMEM_EMU
+  if (!held) pause();
+#else
+  (void)held;
+#endif
+  return result;
 }
-template <class T, class Values>
-DUSHMEM_IMPL_FN size_t wait_any(const T *words, size_t n, const int *status, int cmp, Values values) {
-  for (;;) {
-    bool some_in;
-    const size_t found = any(words, n, status, cmp, values, turn(n), &some_in);
-    if (found != SIZE_MAX || !some_in) return found;
-    pause();
+
+/* Checked, and made by the first thread of the scope. */
+template <class S, class T, class Values> struct set_calls {
+  typedef set<T, Values> Set;
+  static DUSHMEM_IMPL_MEMBER void check(const Set &words, const char *call) {
+    check_cmp(words.cmp, call);
+    if (words.n != 0) check_own(words.words, bytes_of(words.n, sizeof(T)), sizeof(T), call, "ivars");
+  }
+  static DUSHMEM_IMPL_MEMBER void check(const Set &words, const size_t *indices, const char *call) {
+    check(words, call);
+    if (indices == nullptr && !words.is_empty()) fault(call, "indices", 0, "NULL; it needs room for nelems indices");
+  }
+  static DUSHMEM_IMPL_MEMBER void wait_all(const Set &words) {
+    const S s{};
+    check(words, "wait_until_all");
+    sync(s);
+    if (leads(s)) wait("wait_until_all", words.words, words.n, until_all<Set>{&words});
+    sync(s);
+  }
+  static DUSHMEM_IMPL_MEMBER size_t wait_any(const Set &words) {
+    const S s{};
+    check(words, "wait_until_any");
+    sync(s);
+    size_t found = SIZE_MAX;
+    if (leads(s) && !words.is_empty())
+      wait("wait_until_any", words.words, words.n, until_any<Set>{&words, turn(words.n), &found});
+    return (size_t)share(s, found);
+  }
+  static DUSHMEM_IMPL_MEMBER size_t wait_some(const Set &words, size_t *indices) {
+    const S s{};
+    check(words, indices, "wait_until_some");
+    sync(s);
+    size_t found = 0;
+    if (leads(s) && !words.is_empty())
+      wait("wait_until_some", words.words, words.n, until_some<Set>{&words, indices, &found});
+    return (size_t)share(s, found);
+  }
+  static DUSHMEM_IMPL_MEMBER bool test_all(const Set &words) {
+    const S s{};
+    check(words, "test_all");
+    sync(s);
+    bool held = false;
+    if (leads(s)) held = words.all();
+    held = share(s, held) != 0;
+    return tested(held, held);
+  }
+  static DUSHMEM_IMPL_MEMBER size_t test_any(const Set &words) {
+    const S s{};
+    check(words, "test_any");
+    sync(s);
+    size_t found = SIZE_MAX;
+    if (leads(s)) found = words.any(turn(words.n));
+    found = (size_t)share(s, found);
+    return tested(found, found != SIZE_MAX);
+  }
+  static DUSHMEM_IMPL_MEMBER size_t test_some(const Set &words, size_t *indices) {
+    const S s{};
+    check(words, indices, "test_some");
+    sync(s);
+    size_t found = 0;
+    if (leads(s)) found = words.some(indices);
+    found = (size_t)share(s, found);
+    return tested(found, found != 0);
+  }
+};
+
+template <class S, bool Completes> DUSHMEM_IMPL_FN void order(context ctx) {
+  const S s{};
+  /* Each thread its own stores; then the first one, for all of them, what goes through the proxy. */
+  if (Completes)
+    fence_system();
+  else
+    fence_release();
+  sync(s);
+  if (state().remote != 0) {
+    if (leads(s)) Completes ? remote_quiet(ctx) : remote_fence(ctx);
+    sync(s);
   }
 }
-template <class T, class Values>
-DUSHMEM_IMPL_FN size_t wait_some(const T *words, size_t n, size_t *indices, const int *status, int cmp,
-                                 Values values) {
-  for (;;) {
-    bool some_in;
-    const size_t found = some(words, n, indices, status, cmp, values, &some_in);
-    if (found != 0 || !some_in) return found;
-    pause();
-  }
-}
+
 } // namespace impl
 
-#ifdef DUSHMEM_EMU
-DUSHMEM_IMPL_FN void fence() { dushmem_host_fence(); }
-DUSHMEM_IMPL_FN void quiet() { dushmem_host_quiet(); }
-#else
-DUSHMEM_IMPL_FN void fence() { impl::fence_system(); }
-DUSHMEM_IMPL_FN void quiet() { impl::fence_system(); }
-#endif
+template <class S> DUSHMEM_IMPL_FN void fence(context ctx) { impl::order<S, false>(ctx); }
+template <class S> DUSHMEM_IMPL_FN void fence() { impl::order<S, false>(context{0}); }
+template <class S> DUSHMEM_IMPL_FN void quiet(context ctx) { impl::order<S, true>(ctx); }
+template <class S> DUSHMEM_IMPL_FN void quiet() { impl::order<S, true>(context{0}); }
 
-template <class T> DUSHMEM_IMPL_FN T wait_until(const T *word, int cmp, T value) {
-#ifdef DUSHMEM_EMU
-  /* The library's wait leaves a record for hang reports, and sleeps. */
-  constexpr bool is_signed = T(-1) < T(0);
-  T *ivar = const_cast<T *>(word);
-  if constexpr (sizeof(T) == 4 && is_signed)
-    dushmem_host_int32_wait_until(reinterpret_cast<int32_t *>(ivar), cmp, value);
-  else if constexpr (sizeof(T) == 4)
-    dushmem_host_uint32_wait_until(reinterpret_cast<uint32_t *>(ivar), cmp, value);
-  else if constexpr (sizeof(T) == 8 && is_signed)
-    dushmem_host_int64_wait_until(reinterpret_cast<int64_t *>(ivar), cmp, value);
-  else if constexpr (sizeof(T) == 8)
-    dushmem_host_uint64_wait_until(reinterpret_cast<uint64_t *>(ivar), cmp, value);
-#endif
-  for (;;) {
-    const T seen = impl::look(word);
-    if (impl::compares<T>(seen, cmp, value)) return seen;
-    impl::pause();
-  }
+template <class S, class T> DUSHMEM_IMPL_FN T wait_until(const T *word, int cmp, impl::same_t<T> value) {
+  return impl::wait_for_word<S>(word, cmp, value, "wait_until", "ivar");
 }
-template <class T> DUSHMEM_IMPL_FN bool test(const T *word, int cmp, T value) {
-  return impl::compares<T>(impl::look(word), cmp, value);
+template <class S, class T> DUSHMEM_IMPL_FN bool test(const T *word, int cmp, impl::same_t<T> value) {
+  const S s{};
+  impl::check_cmp(cmp, "test");
+  impl::check_own(word, sizeof(T), sizeof(T), "test", "ivar");
+  bool held = false;
+  if (impl::leads(s)) held = impl::compares<T>(impl::look(word), cmp, value);
+  held = impl::share(s, held) != 0;
+  return impl::tested(held, held);
 }
 
-#define DUSHMEM_IMPL_SETS(VALUES, MADE)                                                                       \
-  template <class T>                                                                                          \
-  DUSHMEM_IMPL_FN void wait_until_all(const T *words, size_t nelems, const int *status, int cmp, VALUES) {    \
-    impl::wait_all(words, nelems, status, cmp, MADE);                                                         \
-  }                                                                                                           \
-  template <class T>                                                                                          \
-  DUSHMEM_IMPL_FN size_t wait_until_any(const T *words, size_t nelems, const int *status, int cmp, VALUES) {  \
-    return impl::wait_any(words, nelems, status, cmp, MADE);                                                  \
-  }                                                                                                           \
-  template <class T>                                                                                          \
-  DUSHMEM_IMPL_FN size_t wait_until_some(const T *words, size_t nelems, size_t *indices, const int *status,   \
-                                         int cmp, VALUES) {                                                   \
-    return impl::wait_some(words, nelems, indices, status, cmp, MADE);                                        \
-  }                                                                                                           \
-  template <class T>                                                                                          \
-  DUSHMEM_IMPL_FN bool test_all(const T *words, size_t nelems, const int *status, int cmp, VALUES) {          \
-    return impl::all(words, nelems, status, cmp, MADE);                                                       \
-  }                                                                                                           \
-  template <class T>                                                                                          \
-  DUSHMEM_IMPL_FN size_t test_any(const T *words, size_t nelems, const int *status, int cmp, VALUES) {        \
-    bool some_in;                                                                                             \
-    return impl::any(words, nelems, status, cmp, MADE, impl::turn(nelems), &some_in);                         \
-  }                                                                                                           \
-  template <class T>                                                                                          \
+#define DUSHMEM_IMPL_SETS(VALUES, TYPE, MADE)                                                                  \
+  template <class S, class T>                                                                                  \
+  DUSHMEM_IMPL_FN void wait_until_all(const T *words, size_t nelems, const int *status, int cmp, VALUES) {     \
+    impl::set_calls<S, T, TYPE>::wait_all({words, nelems, status, cmp, MADE});                                 \
+  }                                                                                                            \
+  template <class S, class T>                                                                                  \
+  DUSHMEM_IMPL_FN size_t wait_until_any(const T *words, size_t nelems, const int *status, int cmp, VALUES) {   \
+    return impl::set_calls<S, T, TYPE>::wait_any({words, nelems, status, cmp, MADE});                          \
+  }                                                                                                            \
+  template <class S, class T>                                                                                  \
+  DUSHMEM_IMPL_FN size_t wait_until_some(const T *words, size_t nelems, size_t *indices, const int *status,    \
+                                         int cmp, VALUES) {                                                    \
+    return impl::set_calls<S, T, TYPE>::wait_some({words, nelems, status, cmp, MADE}, indices);                \
+  }                                                                                                            \
+  template <class S, class T>                                                                                  \
+  DUSHMEM_IMPL_FN bool test_all(const T *words, size_t nelems, const int *status, int cmp, VALUES) {           \
+    return impl::set_calls<S, T, TYPE>::test_all({words, nelems, status, cmp, MADE});                          \
+  }                                                                                                            \
+  template <class S, class T>                                                                                  \
+  DUSHMEM_IMPL_FN size_t test_any(const T *words, size_t nelems, const int *status, int cmp, VALUES) {         \
+    return impl::set_calls<S, T, TYPE>::test_any({words, nelems, status, cmp, MADE});                          \
+  }                                                                                                            \
+  template <class S, class T>                                                                                  \
   DUSHMEM_IMPL_FN size_t test_some(const T *words, size_t nelems, size_t *indices, const int *status, int cmp, \
-                                   VALUES) {                                                                  \
-    bool some_in;                                                                                             \
-    return impl::some(words, nelems, indices, status, cmp, MADE, &some_in);                                   \
+                                   VALUES) {                                                                   \
+    return impl::set_calls<S, T, TYPE>::test_some({words, nelems, status, cmp, MADE}, indices);                \
   }
-DUSHMEM_IMPL_SETS(T value, impl::one<T>{value})
-DUSHMEM_IMPL_SETS(const T *values, values)
+DUSHMEM_IMPL_SETS(T value, impl::one<T>, impl::one<T>{value})
+DUSHMEM_IMPL_SETS(const T *values, const T *, values)
 #undef DUSHMEM_IMPL_SETS
 
 } // namespace device

@@ -63,6 +63,11 @@ pub unsafe fn query_thread(provided: *mut i32, name: Name) {
 }
 
 pub unsafe fn global_exit(status: i32, _name: Name) {
+    end(status)
+}
+
+/// Ends the job, from whatever thread.
+pub fn end(status: i32) -> ! {
     // Of an exit status the system keeps 8 bits; what says failure must not become 0.
     let status = if status != 0 && status & 0xff == 0 { 1 } else { status };
     // The text wants the end that a return from `main` is: output written, exit handlers run.

@@ -3,6 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`slot`] | what a member of a team shows to the others |
+//! | [`device_slot`] | what it shows to their kernels |
 //! | [`barrier`] | barrier, sync, and the counted synchronisation beneath every collective |
 //! | [`active_set`] | what PEs without a team meet in: the deprecated forms |
 //! | [`data`] | broadcast, fcollect, alltoall |
@@ -13,6 +14,7 @@
 pub mod active_set;
 pub mod barrier;
 pub mod data;
+pub mod device_slot;
 pub mod half;
 pub mod reduce;
 pub mod scan;

@@ -153,7 +153,7 @@ impl Shared {
     }
 
     fn at(&self, pe: usize, addr: usize, bytes: usize) -> usize {
-        let found = self.window.translate(addr, bytes, pe);
+        let found = self.window.locate(addr, bytes, pe);
         debug_assert!(found.is_some(), "the engine checks addresses before it comes here");
         found.unwrap_or(0)
     }

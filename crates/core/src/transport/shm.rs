@@ -20,7 +20,7 @@ impl Shm {
     }
 
     fn at(&self, pe: usize, addr: usize, bytes: usize) -> *mut u8 {
-        let found = self.window.translate(addr, bytes, pe);
+        let found = self.window.locate(addr, bytes, pe);
         debug_assert!(found.is_some(), "the engine checks addresses before it comes here");
         found.unwrap_or(0) as *mut u8
     }

@@ -6,7 +6,7 @@ use super::rewritten;
 fn launch(name: &str, config: &str, arguments: &str) -> String {
     let shown = name.split_whitespace().collect::<String>().replace("template", "template ");
     format!(
-        "::dushmem::emu::launcher(\"{shown}\", [=](auto... dushmem_a) {{ {name}(dushmem_a...); }}, ::dushmem::emu::config({config})){arguments}"
+        "::dushmem::emu::launcher(\"{shown}\", [=](auto dushmem_f) -> decltype(dushmem_f({name})) {{ return dushmem_f({name}); }}, [=](auto... dushmem_a) {{ {name}(dushmem_a...); }}, ::dushmem::emu::config({config})){arguments}"
     )
 }
 
@@ -109,7 +109,7 @@ fn literal_zeros_are_left_to_the_header() {
     assert_eq!(
         rewritten("k<int><<<1, 2>>>(0, NULL, f(0), 1, a[0], nullptr, 0)"),
         format!(
-            "::dushmem::emu::launcher(\"k<int>\", [=](auto... dushmem_a) -> decltype(static_cast<void>(k<int>(dushmem_a...))) \
+            "::dushmem::emu::launcher(\"k<int>\", [=](auto dushmem_f) -> decltype(dushmem_f(k<int>)) {{ return dushmem_f(k<int>); }}, [=](auto... dushmem_a) -> decltype(static_cast<void>(k<int>(dushmem_a...))) \
              {{ k<int>(dushmem_a...); }}, ::dushmem::emu::config(1, 2))({zero}, {zero}, f(0), 1, a[0], nullptr, {zero})"
         )
     );
@@ -133,7 +133,7 @@ fn macros_launch_too() {
     );
     assert_eq!(
         rewritten("#define GO(kernel, n) kernel<<<n, 1>>>()"),
-        "#define GO(kernel, n) ::dushmem::emu::launcher(#kernel, [=](auto... dushmem_a) { kernel(dushmem_a...); }, \
+        "#define GO(kernel, n) ::dushmem::emu::launcher(#kernel, [=](auto dushmem_f) -> decltype(dushmem_f(kernel)) { return dushmem_f(kernel); }, [=](auto... dushmem_a) { kernel(dushmem_a...); }, \
          ::dushmem::emu::config(n, 1))()"
     );
 }

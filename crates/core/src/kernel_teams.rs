@@ -1,0 +1,66 @@
+//! The table of teams that kernels read: one entry a team slot, changed where it lies when a team is made or
+//! destroyed, so that kernels of a running program know of it.
+use crate::coll::device_slot::DeviceSlot;
+use crate::device::KernelTeam;
+use crate::team::{Team, handles};
+use core::sync::atomic::{AtomicI32, Ordering};
+use std::cell::UnsafeCell;
+use std::sync::Arc;
+
+/// The table, by the slot in a team's handle.
+pub(crate) struct KernelTeams {
+    entries: Box<[UnsafeCell<KernelTeam>]>,
+}
+
+// SAFETY: an entry is written by the call that makes or destroys its team; kernels that use it run in between. Kernels
+// that look at other entries read no more than the handle, which is atomic.
+unsafe impl Send for KernelTeams {}
+// SAFETY: as above.
+unsafe impl Sync for KernelTeams {}
+
+impl std::fmt::Debug for KernelTeams {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("KernelTeams").field("entries", &self.entries.len()).finish()
+    }
+}
+
+impl KernelTeams {
+    pub(crate) fn new(slots: usize) -> KernelTeams {
+        KernelTeams { entries: (0..slots).map(|_| UnsafeCell::new(KernelTeam::NONE)).collect() }
+    }
+
+    /// First entry, and their number.
+    pub(crate) fn table(&self) -> (*const KernelTeam, usize) {
+        (self.entries.as_ptr().cast(), self.entries.len())
+    }
+
+    fn handle(&self, slot: usize) -> &AtomicI32 {
+        // SAFETY: an aligned word of the table, which is only ever accessed through this atomic.
+        unsafe { AtomicI32::from_ptr(&raw mut (*self.entries[slot].get()).handle) }
+    }
+
+    /// A team was made, whose flags and buffers of this PE are at `slot`.
+    pub(crate) fn publish(&self, team: &Arc<Team>, slot: DeviceSlot, world: usize) {
+        let members = team.pes().len();
+        let everybody =
+            members == world && team.pes().iter().enumerate().all(|(rank, &pe)| rank == pe as usize);
+        let entry = KernelTeam {
+            my_pe: team.my_pe(),
+            n_pes: team.n_pes(),
+            pes: if everybody { 0 } else { team.pes().as_ptr() as u64 },
+            slot: slot.address() as u64,
+            handle: handles::INVALID,
+            words: DeviceSlot::words(world) as u32,
+            cell: DeviceSlot::cell(members) as u32,
+            reserved: 0,
+        };
+        // SAFETY: the slot's only writer; no kernel uses a team that is being made.
+        unsafe { self.entries[team.slot()].get().write(entry) };
+        self.handle(team.slot()).store(team.handle(), Ordering::Release);
+    }
+
+    /// The team of that slot is destroyed.
+    pub(crate) fn withdraw(&self, slot: usize) {
+        self.handle(slot).store(handles::INVALID, Ordering::Release);
+    }
+}

@@ -1,0 +1,107 @@
+//! What the device API's headers ask of the library on the CPU.
+use crate::kernel;
+use std::ffi::{CStr, c_char, c_int, c_void};
+
+/// # Safety
+/// `text` is a string literal of the program, or null.
+unsafe fn literal(text: *const c_char) -> &'static str {
+    if text.is_null() {
+        return "";
+    }
+    // SAFETY: as the caller promises.
+    unsafe { CStr::from_ptr(text) }.to_str().unwrap_or("")
+}
+
+/// Address of PE `pe`'s copy of `bytes` bytes at the own symmetric `address`, a multiple of `align`; NULL where
+/// kernels can't load and store it. A bad argument, called `arg`, ends the job.
+///
+/// # Safety
+/// `call` and `arg` are string literals.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dushmem_emu_reach(
+    call: *const c_char,
+    arg: *const c_char,
+    address: *const c_void,
+    bytes: usize,
+    align: usize,
+    pe: c_int,
+) -> *mut c_void {
+    // SAFETY: as the caller promises.
+    let (call, arg) = unsafe { (literal(call), literal(arg)) };
+    kernel::reach(call, arg, address as usize, bytes, align, pe) as *mut c_void
+}
+
+/// Ends the job unless the `bytes` bytes at `address` are own symmetric memory, aligned to `align`.
+///
+/// # Safety
+/// `call` and `arg` are string literals.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dushmem_emu_own(
+    call: *const c_char,
+    arg: *const c_char,
+    address: *const c_void,
+    bytes: usize,
+    align: usize,
+) {
+    // SAFETY: as the caller promises.
+    let (call, arg) = unsafe { (literal(call), literal(arg)) };
+    kernel::own(call, arg, address as usize, bytes, align);
+}
+
+/// Ends the job with a line about argument `arg` of `call`, whose value is bad because of `why`. Without a name
+/// the argument is left out.
+///
+/// # Safety
+/// `call`, `arg`, and `why` are strings.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dushmem_emu_fault(
+    call: *const c_char,
+    arg: *const c_char,
+    value: i64,
+    why: *const c_char,
+) -> ! {
+    // SAFETY: as the caller promises; they are used until the process ends, at the end of this call.
+    let (call, arg, why) = unsafe { (literal(call), literal(arg), literal(why)) };
+    match arg {
+        "" => kernel::end(call, &why, 1),
+        _ => kernel::end(call, &format_args!("{arg} = {value}: {why}"), 1),
+    }
+}
+
+/// Waits until `ready(closure)` isn't 0; it looks at own memory at `address`. Other GPU threads of the block run
+/// meanwhile. Hang reports name `call` and `detail`.
+///
+/// # Safety
+/// `call` is a string literal; `ready` may be called with `closure` by this thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dushmem_emu_wait(
+    call: *const c_char,
+    address: *const c_void,
+    detail: u64,
+    ready: unsafe extern "C" fn(*mut c_void) -> c_int,
+    closure: *mut c_void,
+) {
+    // SAFETY: as the caller promises.
+    let call = unsafe { literal(call) };
+    // SAFETY: as the caller promises.
+    kernel::wait(call, address as usize, detail, || unsafe { ready(closure) } != 0);
+}
+
+/// Wakes those of PE `pe` that sleep until something is written.
+#[unsafe(no_mangle)]
+pub extern "C" fn dushmem_emu_ring(pe: c_int) {
+    kernel::ring(pe);
+}
+
+/// Where PE `pe`'s copy of the own symmetric object at `address` can be loaded and stored; NULL where it can't, and
+/// for what is no symmetric object.
+#[unsafe(no_mangle)]
+pub extern "C" fn dushmem_emu_ptr(address: *const c_void, pe: c_int) -> *mut c_void {
+    kernel::ptr(address as usize, pe) as *mut c_void
+}
+
+/// Ends the job with this exit status, on behalf of a kernel.
+#[unsafe(no_mangle)]
+pub extern "C" fn dushmem_emu_global_exit(status: c_int) -> ! {
+    kernel::global_exit(status)
+}

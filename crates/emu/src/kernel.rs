@@ -1,0 +1,143 @@
+//! What kernels know of their PE, and what they ask of the library: addresses that are not in the heap, waits,
+//! errors.
+use crate::block;
+use dushmem_core::device::KernelState;
+use dushmem_core::error::{Call, Error, Result, line};
+use dushmem_core::world::World;
+use std::cell::UnsafeCell;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The state that the headers read.
+#[derive(Debug)]
+pub struct State(UnsafeCell<KernelState>);
+
+// SAFETY: written at attach and detach, when no kernel of this job runs.
+unsafe impl Sync for State {}
+
+const UNSET: KernelState = KernelState {
+    magic: 0,
+    abi: KernelState::ABI,
+    size: size_of::<KernelState>() as u32,
+    my_pe: -1,
+    n_pes: 0,
+    heap: 0,
+    heap_len: 0,
+    delta: 0,
+    teams: 0,
+    team_count: 0,
+    proxy: 0,
+    internals: 0,
+    doorbell: 0,
+    remote: 0,
+    reserved: 0,
+};
+
+static STATE: State = State(UnsafeCell::new(UNSET));
+
+/// The state of kernels that were compiled for this process. With `n_pes` 0 they come to the library, which says
+/// what is wrong.
+#[unsafe(no_mangle)]
+pub static dushmem_emu_state: &State = &STATE;
+
+struct Attached {
+    world: Arc<World>,
+    /// What the state's `delta` points to.
+    _delta: Box<[i64]>,
+}
+
+static ATTACHED: Mutex<Option<Attached>> = Mutex::new(None);
+
+fn attached() -> Option<Arc<World>> {
+    let attached = ATTACHED.lock().unwrap_or_else(PoisonError::into_inner);
+    attached.as_ref().map(|attached| Arc::clone(&attached.world))
+}
+
+/// Kernels belong to this PE from now on; `proxy` is where its ring of requests is, or 0.
+pub(crate) fn attach(world: &Arc<World>, proxy: u64) {
+    let deltas = world.window().deltas();
+    let delta =
+        |pe: usize| if world.kernels_reach(pe) { deltas[pe] as i64 } else { KernelState::UNREACHABLE };
+    let delta: Box<[i64]> = (0..deltas.len()).map(delta).collect();
+    let state = KernelState { proxy, ..world.kernel_state(&delta) };
+    *ATTACHED.lock().unwrap_or_else(PoisonError::into_inner) =
+        Some(Attached { world: Arc::clone(world), _delta: delta });
+    // SAFETY: no kernel of this job runs yet.
+    unsafe { STATE.0.get().write(state) };
+}
+
+/// No kernel runs any more.
+pub(crate) fn detach() {
+    // SAFETY: as the caller says.
+    unsafe { STATE.0.get().write(UNSET) };
+    *ATTACHED.lock().unwrap_or_else(PoisonError::into_inner) = None;
+}
+
+/// Where the calling GPU thread is, for the end of a message.
+fn place() -> String {
+    block::position().map_or_else(String::new, |position| format!(" ({position})"))
+}
+
+/// Ends the job, with a line that says what a kernel did wrong.
+pub(crate) fn end(call: &str, text: &dyn std::fmt::Display, code: i32) -> ! {
+    let world = attached();
+    let pe = world.as_ref().map(|world| world.my_pe() as usize);
+    let line = line(pe, call, &format!("{text}{}", place()));
+    match world {
+        Some(world) => world.boot().abort(code, &line),
+        None => dushmem_os::say::say(&line),
+    }
+    std::process::exit(code)
+}
+
+fn ask<R>(call: &str, question: impl FnOnce(&World) -> Result<R>) -> R {
+    let answer = attached().ok_or(Error::NotInitialised).and_then(|world| question(&world));
+    answer.unwrap_or_else(|error| end(call, &error, error.code()))
+}
+
+/// The address of PE `pe`'s copy of `[addr, addr + len)`, or 0 where kernels can't load and store it. Bad
+/// arguments end the job.
+pub(crate) fn reach(call: &str, arg: &'static str, addr: usize, len: usize, align: usize, pe: i32) -> usize {
+    ask(call, |world| {
+        let address = world.kernel_target(arg, addr, len, align, pe)?;
+        // SAFETY: kernels run, so nobody writes the state; its table has an entry for each PE.
+        let delta = unsafe { *((*STATE.0.get()).delta as *const i64).add(pe as usize) };
+        Ok(if delta == KernelState::UNREACHABLE { 0 } else { address })
+    })
+}
+
+/// As `ptr` of the host, for what kernels reach.
+pub(crate) fn ptr(addr: usize, pe: i32) -> usize {
+    ask("ptr", |world| {
+        let at = world.ptr(addr as *const u8, pe)? as usize;
+        Ok(if pe == world.my_pe() || world.kernels_reach(pe as usize) { at } else { 0 })
+    })
+}
+
+/// Ends the job.
+pub(crate) fn global_exit(status: i32) -> ! {
+    match attached() {
+        Some(world) => dushmem_core::process::global_exit(&world, status),
+        None => std::process::exit(status),
+    }
+}
+
+/// Checks that `[addr, addr + len)` is own symmetric memory.
+pub(crate) fn own(call: &str, arg: &'static str, addr: usize, len: usize, align: usize) {
+    ask(call, |world| world.kernel_target(arg, addr, len, align, world.my_pe()));
+}
+
+/// Waits until `ready`.
+pub(crate) fn wait(call: &str, addr: usize, detail: u64, ready: impl FnMut() -> bool) {
+    ask(call, |world| {
+        world.check_alive()?;
+        world.kernel_wait(Call::named(call), addr, detail, ready);
+        Ok(())
+    });
+}
+
+/// Wakes those of PE `pe` that sleep until something is written.
+pub(crate) fn ring(pe: i32) {
+    if let Some(world) = attached().filter(|world| (0..world.n_pes()).contains(&pe)) {
+        world.ring(pe as usize);
+    }
+}

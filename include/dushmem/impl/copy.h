@@ -1,0 +1,127 @@
+/* Copies by a scope: each of its threads moves a part.
+ *
+ * Elements are never torn: where an aligned element of 2, 4 or 8 bytes is copied to an aligned place, one access
+ * stores it, so that a reader sees it old or new. */
+#ifndef DUSHMEM_IMPL_COPY_H
+#define DUSHMEM_IMPL_COPY_H
+
+#include "reach.h"
+
+namespace dushmem {
+namespace device {
+namespace impl {
+
+#ifdef DUSHMEM_EMU
+
+/* Each fiber a piece in one go, in whole cache lines of the destination. */
+template <class S> DUSHMEM_IMPL_FN void copy(char *dest, const char *source, size_t bytes, S s) {
+  const size_t ranks = size(s);
+  if (ranks > 1) {
+    const size_t line = 64, head = (line - (uintptr_t)dest % line) % line;
+    const size_t lines = bytes > head ? (bytes - head) / line : 0, mine = rank(s);
+    const size_t from = mine == 0 ? 0 : head + lines * mine / ranks * line;
+    const size_t next = mine + 1 == ranks ? bytes : head + lines * (mine + 1) / ranks * line;
+    /* What ends before the first whole line is the first fiber's. */
+    const size_t to = next < bytes ? next : bytes;
+    if (from >= to) return;
+    dest += from;
+    source += from;
+    bytes = to - from;
+  }
+  const uintptr_t both = (uintptr_t)dest | (uintptr_t)source;
+  if (bytes == 8 && both % 8 == 0)
+    *(volatile unit8 *)dest = *(const volatile unit8 *)source;
+  else if (bytes == 4 && both % 4 == 0)
+    *(volatile unit4 *)dest = *(const volatile unit4 *)source;
+  else if (bytes == 2 && both % 2 == 0)
+    *(volatile unit2 *)dest = *(const volatile unit2 *)source;
+  else
+    memmove(dest, source, bytes);
+}
+
+#else
+
+/* count units; several loads are under way before the first store. */
+template <class U, class S>
+DUSHMEM_IMPL_FN void copy_units(char *dest, const char *source, size_t count, S s) {
+  U *to = (U *)dest;
+  const U *from = (const U *)source;
+  const size_t step = size(s);
+  size_t i = rank(s);
+  for (; i + 3 * step < count; i += 4 * step) {
+    const U a = load_fresh(from + i), b = load_fresh(from + i + step), c = load_fresh(from + i + 2 * step),
+            d = load_fresh(from + i + 3 * step);
+    to[i] = a;
+    to[i + step] = b;
+    to[i + 2 * step] = c;
+    to[i + 3 * step] = d;
+  }
+  for (; i < count; i += step) to[i] = load_fresh(from + i);
+}
+
+/* What is left after whole units of 16 bytes, from an address aligned to the common alignment: 8, 4, 2, 1. */
+template <class S> DUSHMEM_IMPL_FN void copy_rest(char *dest, const char *source, size_t bytes, size_t unit, S s) {
+  if (unit >= 8 && bytes >= 8) {
+    copy_units<unit8>(dest, source, bytes / 8, s);
+    dest += bytes / 8 * 8, source += bytes / 8 * 8, bytes %= 8;
+  }
+  if (unit >= 4 && bytes >= 4) {
+    copy_units<unit4>(dest, source, bytes / 4, s);
+    dest += bytes / 4 * 4, source += bytes / 4 * 4, bytes %= 4;
+  }
+  if (unit >= 2 && bytes >= 2) {
+    copy_units<unit2>(dest, source, bytes / 2, s);
+    dest += bytes / 2 * 2, source += bytes / 2 * 2, bytes %= 2;
+  }
+  copy_units<unit1>(dest, source, bytes, s);
+}
+
+/* The widest unit on which both addresses can be aligned by the same number of bytes before. */
+template <class S> DUSHMEM_IMPL_FN void copy(char *dest, const char *source, size_t bytes, S s) {
+  const unsigned apart = (unsigned)((uintptr_t)dest ^ (uintptr_t)source) & 15u;
+  const size_t unit = apart == 0 ? 16 : apart % 8 == 0 ? 8 : apart % 4 == 0 ? 4 : apart % 2 == 0 ? 2 : 1;
+  size_t head = (size_t)(0 - (uintptr_t)dest) & (unit - 1);
+  if (head > bytes) head = bytes;
+  if (head != 0) {
+    /* In units as small as the address is aligned: no element is larger. */
+    const size_t aligned = (size_t)((uintptr_t)dest & (0 - (uintptr_t)dest));
+    copy_rest(dest, source, head, aligned < 8 ? aligned : 8, s);
+    dest += head, source += head, bytes -= head;
+  }
+  if (unit == 16) {
+    copy_units<chunk>(dest, source, bytes / 16, s);
+    dest += bytes / 16 * 16, source += bytes / 16 * 16, bytes %= 16;
+  }
+  copy_rest(dest, source, bytes, unit < 8 ? unit : 8, s);
+}
+#endif
+
+/* One value, stored and loaded by one access where its size is that of a unit. */
+template <size_t Bytes, bool Unit> struct value_of;
+template <size_t Bytes> struct value_of<Bytes, true> {
+  typedef typename unit_of<Bytes>::type U;
+  static DUSHMEM_IMPL_MEMBER void store(void *at, const void *value) {
+    U unit;
+    memcpy(&unit, value, sizeof unit);
+    *(volatile U *)at = unit;
+  }
+  static DUSHMEM_IMPL_MEMBER void load(void *value, const void *at) {
+    const U unit = load_fresh((const U *)at);
+    memcpy(value, &unit, sizeof unit);
+  }
+};
+template <size_t Bytes> struct value_of<Bytes, false> {
+  static DUSHMEM_IMPL_MEMBER void store(void *at, const void *value) {
+    copy((char *)at, (const char *)value, Bytes, scope::thread{});
+  }
+  static DUSHMEM_IMPL_MEMBER void load(void *value, const void *at) {
+    copy((char *)value, (const char *)at, Bytes, scope::thread{});
+  }
+};
+template <class T>
+using value = value_of<sizeof(T), sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8>;
+
+} // namespace impl
+} // namespace device
+} // namespace dushmem
+#endif

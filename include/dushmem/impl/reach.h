@@ -1,0 +1,112 @@
+/* Where a PE's copy of an own symmetric object is. */
+#ifndef DUSHMEM_IMPL_REACH_H
+#define DUSHMEM_IMPL_REACH_H
+
+#include "target.h"
+
+#include "scope_funcs.h"
+
+namespace dushmem {
+namespace device {
+namespace impl {
+
+#ifndef DUSHMEM_EMU
+
+DUSHMEM_IMPL_FN uintptr_t moved(uintptr_t address) { return address; }
+
+DUSHMEM_IMPL_COLD void global_exit(int status) {
+  printf("dushmem: PE %d: a kernel ends the job with status %d\n", state().my_pe, status);
+  trap();
+}
+
+DUSHMEM_IMPL_FN void *ptr_elsewhere(const void *, int) { return nullptr; }
+
+DUSHMEM_IMPL_COLD void check_state(const char *call) {
+  if (state().magic != DUSHMEM_IMPL_STATE_MAGIC)
+    fault(call, nullptr, 0,
+          "the library has not told this kernel who it is: not initialised, or no driver for this device");
+}
+
+DUSHMEM_IMPL_COLD void own_elsewhere(const void *own, size_t bytes, size_t align, const char *call, const char *arg) {
+  check_state(call);
+  (void)bytes;
+  if ((uintptr_t)own % align != 0)
+    fault(call, arg, (int64_t)(uintptr_t)own, "not aligned as this operation needs it");
+  fault(call, arg, (int64_t)(uintptr_t)own,
+        "not in symmetric memory, or the range ends outside; pass the own address of an object from malloc");
+}
+DUSHMEM_IMPL_COLD void *peer_elsewhere(const void *own, size_t bytes, size_t align, int pe, const char *call,
+                                       const char *arg) {
+  check_state(call);
+  if ((unsigned)pe >= (unsigned)state().n_pes) fault(call, "pe", pe, "there is no such PE");
+  own_elsewhere(own, bytes, align, call, arg);
+  return nullptr;
+}
+#endif
+
+DUSHMEM_IMPL_COLD void bad_pe(int pe, const char *call) {
+  if (state().n_pes == 0) peer_elsewhere(nullptr, 1, 1, pe, call, "pe");
+  fault(call, "pe", pe, "there is no such PE");
+}
+
+/* For operations of no length, which may have any addresses. */
+DUSHMEM_IMPL_FN void check_pe(int pe, const char *call) {
+  if (!DUSHMEM_IMPL_IS((unsigned)pe < (unsigned)state().n_pes)) bad_pe(pe, call);
+}
+
+DUSHMEM_IMPL_FN void *moved_to(const void *own, int pe) {
+  const int64_t delta = ((const int64_t *)state().delta)[pe];
+  return DUSHMEM_IMPL_IS(delta != DUSHMEM_IMPL_UNREACHABLE) ? (void *)moved((uintptr_t)own + (uintptr_t)delta)
+                                                            : nullptr;
+}
+
+/* PE pe's copy of `bytes` bytes, argument `arg` of `call`. Null: it can't be loaded from and stored to. A PE that
+ * does not exist, and what is no own symmetric object, aligned to `align`, ends the job. */
+template <class T>
+DUSHMEM_IMPL_FN T *peer(T *own, size_t bytes, int pe, const char *call, const char *arg, size_t align = 1) {
+  const dushmem_impl_kernel_state &s = state();
+  const uint64_t offset = (uint64_t)(uintptr_t)own - s.heap;
+  if (DUSHMEM_IMPL_IS((unsigned)pe < (unsigned)s.n_pes && offset < s.heap_len && bytes <= s.heap_len - offset &&
+                      (uintptr_t)own % align == 0))
+    return (T *)moved_to(own, pe);
+  return (T *)peer_elsewhere(own, bytes, align, pe, call, arg);
+}
+
+/* The same for a part of the internals, too. */
+template <class T> DUSHMEM_IMPL_FN T *peer_internal(T *own, size_t bytes, int pe, const char *call) {
+  const dushmem_impl_kernel_state &s = state();
+  const uint64_t len = s.heap + s.heap_len - s.internals, offset = (uint64_t)(uintptr_t)own - s.internals;
+  if (DUSHMEM_IMPL_IS((unsigned)pe < (unsigned)s.n_pes && offset < len && bytes <= len - offset))
+    return (T *)moved_to(own, pe);
+  return (T *)peer_elsewhere(own, bytes, 1, pe, call, "dest");
+}
+
+/* True for an address of the internals. */
+DUSHMEM_IMPL_FN bool is_internal(const void *own) {
+  const dushmem_impl_kernel_state &s = state();
+  return (uint64_t)(uintptr_t)own - s.internals < s.heap - s.internals;
+}
+
+/* Ends the job unless this is own symmetric memory. */
+DUSHMEM_IMPL_FN void check_own(const void *own, size_t bytes, size_t align, const char *call, const char *arg) {
+  const dushmem_impl_kernel_state &s = state();
+  const uint64_t offset = (uint64_t)(uintptr_t)own - s.heap;
+  if (!DUSHMEM_IMPL_IS(offset < s.heap_len && bytes <= s.heap_len - offset && (uintptr_t)own % align == 0))
+    own_elsewhere(own, bytes, align, call, arg);
+}
+
+/* Ends the job for a null pointer to the caller's own data. */
+DUSHMEM_IMPL_FN void check_local(const void *local, const char *call, const char *arg) {
+  if (!DUSHMEM_IMPL_IS(local != nullptr))
+    fault(call, arg, 0, "NULL is allowed for operations of length 0 only");
+}
+
+/* Bytes of n elements; more than there can be, if that is too large a number. */
+DUSHMEM_IMPL_FN size_t bytes_of(size_t nelems, size_t size) {
+  return DUSHMEM_IMPL_IS(nelems <= SIZE_MAX / 2 / size) ? nelems * size : SIZE_MAX;
+}
+
+} // namespace impl
+} // namespace device
+} // namespace dushmem
+#endif

@@ -1,0 +1,119 @@
+/* The CPU emulator: see target.h. A block's threads are fibers; waiting is the library's. */
+#ifndef DUSHMEM_IMPL_TARGET_EMU_H
+#define DUSHMEM_IMPL_TARGET_EMU_H
+
+#include "emu_abi.h"
+
+namespace dushmem {
+namespace device {
+namespace impl {
+
+template <class U> DUSHMEM_IMPL_FN U load_relaxed(const U *at) { return __atomic_load_n(at, __ATOMIC_RELAXED); }
+template <class U> DUSHMEM_IMPL_FN U load_acquire(const U *at) { return __atomic_load_n(at, __ATOMIC_ACQUIRE); }
+template <class U> DUSHMEM_IMPL_FN U load_fresh(const U *at) { return *(const volatile U *)at; }
+DUSHMEM_IMPL_FN chunk load_fresh(const chunk *at) { return *at; }
+template <class U> DUSHMEM_IMPL_FN void store_relaxed(U *at, U value) { __atomic_store_n(at, value, __ATOMIC_RELEASE); }
+template <class U> DUSHMEM_IMPL_FN void store_release(U *at, U value) { __atomic_store_n(at, value, __ATOMIC_RELEASE); }
+/* As strong as the host's: on the CPU it costs nothing more. */
+template <class U> DUSHMEM_IMPL_FN U add(U *at, U value) { return __atomic_fetch_add(at, value, __ATOMIC_ACQ_REL); }
+template <class U> DUSHMEM_IMPL_FN U bit_and(U *at, U value) { return __atomic_fetch_and(at, value, __ATOMIC_ACQ_REL); }
+template <class U> DUSHMEM_IMPL_FN U bit_or(U *at, U value) { return __atomic_fetch_or(at, value, __ATOMIC_ACQ_REL); }
+template <class U> DUSHMEM_IMPL_FN U bit_xor(U *at, U value) { return __atomic_fetch_xor(at, value, __ATOMIC_ACQ_REL); }
+template <class U> DUSHMEM_IMPL_FN U exchange(U *at, U value) { return __atomic_exchange_n(at, value, __ATOMIC_ACQ_REL); }
+template <class U> DUSHMEM_IMPL_FN U compare_exchange(U *at, U cond, U value) {
+  __atomic_compare_exchange_n(at, &cond, value, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+  return cond;
+}
+
+DUSHMEM_IMPL_FN void fence_system() {
+#if defined(__x86_64__)
+  /* As mfence for ordinary memory, several times faster. */
+  __asm__ volatile("lock; orl $0, (%%rsp)" ::: "memory", "cc");
+#else
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+#endif
+}
+/* Enough before a store that others wait for. */
+DUSHMEM_IMPL_FN void fence_release() { __atomic_thread_fence(__ATOMIC_ACQ_REL); }
+
+DUSHMEM_IMPL_FN unsigned warp_size() { return (unsigned)warpSize; }
+
+DUSHMEM_IMPL_FN void sync(scope::thread) {}
+DUSHMEM_IMPL_FN void sync(scope::warp) { __syncwarp(); }
+DUSHMEM_IMPL_FN void sync(scope::block) { dushmem_emu_sync_threads(); }
+/* The last to come lets the others go. */
+DUSHMEM_IMPL_FN void sync(scope::warpgroup) {
+  __shared__ unsigned arrived[8], turn[8];
+  const unsigned width = 4 * warp_size(), threads = blockDim.x * blockDim.y * blockDim.z;
+  if (threads <= width) return sync(scope::block{});
+  const unsigned group = (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) / width;
+  const unsigned left = threads - group * width, members = left < width ? left : width;
+  const unsigned now = __atomic_load_n(&turn[group], __ATOMIC_ACQUIRE);
+  if (__atomic_add_fetch(&arrived[group], 1u, __ATOMIC_ACQ_REL) == members) {
+    __atomic_store_n(&arrived[group], 0u, __ATOMIC_RELAXED);
+    __atomic_store_n(&turn[group], now + 1, __ATOMIC_RELEASE);
+  } else {
+    while (__atomic_load_n(&turn[group], __ATOMIC_ACQUIRE) == now) dushmem_emu_yield();
+  }
+}
+
+/* In a loop that looks at something again and again: the other threads of the block run. */
+DUSHMEM_IMPL_FN void pause() { dushmem_emu_yield(); }
+DUSHMEM_IMPL_FN uint64_t ticks() {
+#if defined(__x86_64__)
+  return __builtin_ia32_rdtsc();
+#else
+  static thread_local uint64_t calls;
+  return calls += 0x9e3779b97f4a7c15u;
+#endif
+}
+
+/* After a store: whoever sleeps there is woken. The sleeper orders its side, so a look is enough. */
+DUSHMEM_IMPL_FN void ring(int pe) {
+  const dushmem_impl_kernel_state &s = state();
+  const uintptr_t bell = (uintptr_t)s.doorbell + (uintptr_t)((const int64_t *)s.delta)[pe];
+  __asm__ volatile("" ::: "memory");
+  if (!DUSHMEM_IMPL_IS(*(const volatile uint32_t *)bell == 0)) dushmem_emu_ring(pe);
+}
+
+/* What is moved through the address is no longer the object that it came from, as far as the compiler sees. */
+DUSHMEM_IMPL_FN uintptr_t moved(uintptr_t address) {
+  __asm__("" : "+r"(address));
+  return address;
+}
+
+/* Ends the job; `arg` is null where no argument is to blame. */
+__attribute__((noreturn)) DUSHMEM_IMPL_COLD void fault(const char *call, const char *arg, int64_t value,
+                                                           const char *why) {
+  dushmem_emu_fault(call, arg, value, why);
+}
+
+/* PE pe's copy of what is not in the heap: a C global that is symmetric. Null: not reachable by load and store.
+ * Ends the job if the PE or the address is bad. */
+DUSHMEM_IMPL_COLD void *peer_elsewhere(const void *own, size_t bytes, size_t align, int pe, const char *call,
+                                       const char *arg) {
+  return dushmem_emu_reach(call, arg, own, bytes, align, pe);
+}
+DUSHMEM_IMPL_COLD void own_elsewhere(const void *own, size_t bytes, size_t align, const char *call, const char *arg) {
+  dushmem_emu_own(call, arg, own, bytes, align);
+}
+
+/* C globals may be symmetric, too. */
+DUSHMEM_IMPL_FN void *ptr_elsewhere(const void *own, int pe) { return dushmem_emu_ptr(own, pe); }
+
+DUSHMEM_IMPL_COLD void global_exit(int status) { dushmem_emu_global_exit(status); }
+__attribute__((noreturn)) DUSHMEM_IMPL_COLD void not_in_kernel(const char *name) {
+  fault(name, nullptr, 0, "this name exists in kernels only");
+}
+
+/* The library sleeps, lets other threads of the block run, and says in hang reports what is waited for. */
+template <class Ready> int is_ready(void *ready) { return (*static_cast<Ready *>(ready))() ? 1 : 0; }
+template <class Ready>
+DUSHMEM_IMPL_FN void wait(const char *call, const void *address, uint64_t detail, Ready ready) {
+  if (!ready()) dushmem_emu_wait(call, address, detail, is_ready<Ready>, &ready);
+}
+
+} // namespace impl
+} // namespace device
+} // namespace dushmem
+#endif
