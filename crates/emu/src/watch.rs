@@ -20,6 +20,7 @@ pub(crate) fn stuck(board: &Board, warps: &str) -> ! {
     }
     text.push_str(". All threads of a block, or of the mask, must reach the same barrier");
     dushmem_os::say::say(&text);
+    dushmem_os::crash::silence();
     std::process::abort();
 }
 
