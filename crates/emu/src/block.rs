@@ -6,6 +6,7 @@
 //! next. Fibers never change their OS thread: compilers keep addresses of thread-local variables. Idle fibers
 //! stay with their OS thread for its next block.
 use crate::board::{Board, Slot, What, lock, pack, unpack};
+use crate::error::Code;
 use crate::fiber::{self, Stack};
 use crate::grid::{Dim3, Grid};
 use crate::random::Random;
@@ -185,6 +186,7 @@ pub fn inside() -> bool {
 
 /// Runs blocks of the grid on the calling OS thread until none is left to begin. Gives how many ended here.
 pub(crate) fn run(grid: &Grid, place: Place) -> u64 {
+    crate::fault::watch_thread();
     let mut block = KEPT.take().unwrap_or_else(Block::new);
     block.grid = grid;
     block.place = place;
@@ -633,6 +635,9 @@ pub fn sync_grid() -> Result<(), &'static str> {
     }
     if sync_and_elect() {
         grid.meet();
+        if grid.has_failed() {
+            abandon();
+        }
     }
     sync_threads();
     Ok(())
@@ -672,10 +677,19 @@ pub unsafe fn warp_meet(what: &Meeting) -> Result<(), String> {
     Ok(())
 }
 
+/// The grid of the calling GPU thread has failed: its blocks end where they wait, and so says its device.
+pub(crate) fn fail_grid(code: Code, what: &str) {
+    if let Some(grid) = current_grid() {
+        // SAFETY: the grid outlives its blocks, and changes through atomics only.
+        unsafe { (*grid).fail(code, what) };
+    }
+}
+
 /// Ends the process for something that a kernel must not do, after a line that says what, and where.
 pub fn fail(what: &str) -> ! {
     let place = position().map(|position| format!("{position}: "));
     dushmem_os::say::say(&format!("dushmem: {}{what}", place.unwrap_or_default()));
+    dushmem_os::crash::silence();
     std::process::abort();
 }
 
@@ -728,6 +742,9 @@ fn turn(what: What, address: u64) -> Yielded {
     }
     // SAFETY: the active block of this OS thread; no reference is kept across the switch.
     unsafe {
+        if (*(*active).grid).has_failed() {
+            abandon();
+        }
         let (before, alone) = {
             let block = &mut *active;
             let alone = block.ready.len() == 0 && block.begun == block.threads;

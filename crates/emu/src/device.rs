@@ -5,8 +5,9 @@
 use crate::error::{Code, Failure, Result};
 use dushmem_core::wait::SpinPolicy;
 use std::cell::Cell;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Mutex, OnceLock};
 
 /// Most threads of a block.
 pub const MAX_THREADS_PER_BLOCK: u32 = 1024;
@@ -88,6 +89,36 @@ pub fn warp() -> u32 {
             }
         },
     })
+}
+
+/// Devices on which a kernel has failed, with what calls return from then on.
+static FAILED: Mutex<BTreeMap<u32, (Code, String)>> = Mutex::new(BTreeMap::new());
+static ANY_FAILED: AtomicBool = AtomicBool::new(false);
+
+/// A kernel has failed: what is called for the device from now on does, too. The first failure counts.
+pub fn fail(device: u32, code: Code, what: &str) {
+    let mut failed = FAILED.lock().unwrap_or_else(|e| e.into_inner());
+    failed.entry(device).or_insert_with(|| (code, what.to_owned()));
+    ANY_FAILED.store(true, Ordering::Release);
+}
+
+/// An error if a kernel has failed on the device.
+#[inline]
+pub fn alive(device: u32) -> Result<()> {
+    if ANY_FAILED.load(Ordering::Acquire) { look_at(device) } else { Ok(()) }
+}
+
+#[cold]
+fn look_at(device: u32) -> Result<()> {
+    match FAILED.lock().unwrap_or_else(|e| e.into_inner()).get(&device) {
+        Some((code, what)) => Err(Failure::new(*code, what.clone())),
+        None => Ok(()),
+    }
+}
+
+/// The device works again.
+pub fn reset(device: u32) {
+    FAILED.lock().unwrap_or_else(|e| e.into_inner()).remove(&device);
 }
 
 /// The calling thread's device.

@@ -145,6 +145,8 @@ pub struct Grid {
     ended_all: Condvar,
     released: AtomicBool,
     barrier: GridBarrier,
+    device: u32,
+    failed: AtomicBool,
 }
 
 /// Launches that this process has made: the orders of each are its own.
@@ -184,6 +186,8 @@ impl Grid {
             ended_all: Condvar::new(),
             released: AtomicBool::new(false),
             barrier: GridBarrier::default(),
+            device: device::current(),
+            failed: AtomicBool::new(false),
         };
         check_shape(name, grid, block)?;
         made.seed = random::seed().map(|seed| {
@@ -204,6 +208,24 @@ impl Grid {
             return Err(Failure::new(Code::InvalidValue, detail));
         }
         Ok(made)
+    }
+
+    /// The device of the stream that runs it, where that isn't the calling thread's.
+    pub fn on_device(mut self, device: u32) -> Grid {
+        self.device = device;
+        self
+    }
+
+    /// Ends the grid, and has later calls for its device return the code.
+    pub(crate) fn fail(&self, code: Code, what: &str) {
+        device::fail(self.device, code, what);
+        self.failed.store(true, Ordering::Release);
+        self.barrier.wake();
+    }
+
+    /// True if a thread of the grid has trapped: none runs on.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Acquire)
     }
 
     /// Has all blocks run at the same time, so that they can wait for each other.
@@ -237,7 +259,7 @@ impl Grid {
 
     /// One thread of each block calls this, and returns when all blocks have.
     pub(crate) fn meet(&self) {
-        self.barrier.meet(self.blocks);
+        self.barrier.meet(self.blocks, &self.failed);
     }
 
     /// The kernel's name as the program wrote it.

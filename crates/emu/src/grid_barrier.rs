@@ -2,7 +2,7 @@
 use crate::device;
 use dushmem_core::job::WaitRecord;
 use dushmem_core::wait::wait_for;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex};
 
 /// Blocks that have come, and how often all have.
@@ -15,17 +15,21 @@ pub(crate) struct GridBarrier {
 }
 
 impl GridBarrier {
-    /// Returns when `blocks` blocks have called it.
-    pub(crate) fn meet(&self, blocks: u64) {
+    /// Has those who wait look again.
+    pub(crate) fn wake(&self) {
+        drop(self.end.lock());
+        self.ended.notify_all();
+    }
+
+    /// Returns when `blocks` blocks have called it, or the grid has failed.
+    pub(crate) fn meet(&self, blocks: u64, failed: &AtomicBool) {
         let round = self.rounds.load(Ordering::Acquire);
         if self.here.fetch_add(1, Ordering::AcqRel) + 1 == blocks {
             self.here.store(0, Ordering::Relaxed);
             self.rounds.store(round + 1, Ordering::Release);
-            drop(self.end.lock());
-            self.ended.notify_all();
-            return;
+            return self.wake();
         }
-        let over = || self.rounds.load(Ordering::Acquire) != round;
+        let over = || self.rounds.load(Ordering::Acquire) != round || failed.load(Ordering::Acquire);
         wait_for(
             device::policy(),
             None,

@@ -17,6 +17,7 @@
 //! | [`board`] | what an OS thread shows to the watch |
 //! | [`watch`] | blocks that make no progress |
 //! | [`warp`] | operations of warps: who waits for whom |
+//! | [`fault`] | kernels that fail: traps, assertions, signals |
 //! | [`on_stream`] | the emulator as a device of the engine: its operations in stream order |
 //! | [`kernel`] | what kernels know of their PE, and ask of the library |
 //! | [`proxy`] | who makes the calls of kernels that can't reach a PE |
@@ -30,6 +31,7 @@ pub mod closure;
 pub mod device;
 pub mod error;
 pub mod event;
+pub mod fault;
 pub mod fiber;
 pub mod grid;
 mod grid_barrier;

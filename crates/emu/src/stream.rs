@@ -135,6 +135,7 @@ pub fn create(flags: u32, priority: i32) -> Result<usize> {
 /// The stream with this handle; 0 and 1 are the default stream of the calling thread's device.
 pub fn find(handle: usize) -> Result<Arc<Stream>> {
     check_process()?;
+    device::alive(device::current())?;
     match handle {
         0 | 1 => Ok(default_of(device::current())),
         2 => Ok(OWN.with_borrow_mut(|own| {
@@ -305,7 +306,7 @@ impl Stream {
         }
         self.submit(work)?;
         self.synchronize();
-        Ok(())
+        device::alive(self.device)
     }
 
     fn close(&self) {

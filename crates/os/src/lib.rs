@@ -7,6 +7,7 @@
 //! | [`futex`] | sleeping on a word that processes share, and waking |
 //! | [`cpu`] | how many CPUs this process may use; binding; yielding |
 //! | [`clock`] | a monotonic clock, and the time-stamp counter |
+//! | [`crash`] | a last word of a thread that a signal is about to end |
 //! | [`fault`] | fork handlers, and what tells a process that it is a forked child |
 //! | [`interrupt`] | being told to end, in an order that leaves time to clean up |
 //! | [`machine`] | how much memory there is; which addresses belong to loaded objects |
@@ -22,6 +23,7 @@
 
 pub mod clock;
 pub mod cpu;
+pub mod crash;
 pub mod fault;
 pub mod futex;
 pub mod image;

@@ -67,6 +67,7 @@ int dushmem_emu_device_select(int device);
 int dushmem_emu_device_current(int *device);
 int dushmem_emu_device_properties(dushmem_emu_properties *properties, int device);
 int dushmem_emu_device_synchronize(void);
+int dushmem_emu_device_reset(void);
 int dushmem_emu_memory_info(size_t *free_bytes, size_t *total_bytes);
 
 /* kind: 1 pinned host memory, 2 device memory, 3 managed memory */
@@ -109,6 +110,10 @@ int dushmem_emu_warp_size(void);
 void dushmem_emu_warp_meet(const dushmem_emu_meeting *meeting);
 void dushmem_emu_yield(void);
 int dushmem_emu_in_kernel(void);
+/* Ends the kernel of the calling GPU thread with an error code that later calls return. */
+__attribute__((noreturn)) void dushmem_emu_trap(int code, const char *what);
+__attribute__((noreturn)) void dushmem_emu_assert_failed(const char *what, const char *file, unsigned line,
+                                                         const char *function);
 /* Ends the process: "kernel k, block b, thread t: call: what". */
 __attribute__((noreturn)) void dushmem_emu_kernel_error(const char *call, const char *what);
 

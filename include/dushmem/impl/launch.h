@@ -60,7 +60,8 @@ template <class Function, class... Args> struct closure {
   Function function;
   std::tuple<Args...> args;
 
-  static void body(void *self) {
+  /* An exception that a kernel lets out ends the process where it was thrown. */
+  static void body(void *self) noexcept {
     auto &me = *static_cast<closure *>(self);
     std::apply([&me](auto &...a) { me.function(a...); }, me.args);
   }

@@ -54,7 +54,8 @@ impl DeviceFunction<'_> {
         format!("{}{extension}_host_{}", self.space.family.prefix(), self.stem())
     }
 
-    fn c_type(&self, kind: &str) -> String {
+    /// A type of the table in this family.
+    pub fn c_type(&self, kind: &str) -> String {
         match kind {
             // Either family's headers may stand alone.
             "team_t" => "int32_t".into(),
@@ -77,9 +78,9 @@ impl DeviceFunction<'_> {
 }
 
 /// A row's name in its parts.
-struct Parts<'a> {
+pub struct Parts<'a> {
     /// With a queue pair.
-    qp: bool,
+    pub qp: bool,
     /// The operation without type and scope.
     stem: &'a str,
     /// Elements without a type, moved as this.
@@ -99,7 +100,8 @@ fn unit(bits: &str) -> &'static str {
 }
 
 impl<'a> Parts<'a> {
-    fn of(function: &DeviceFunction<'a>) -> Parts<'a> {
+    /// Takes a function's name apart.
+    pub fn of(function: &DeviceFunction<'a>) -> Parts<'a> {
         let op = function.op;
         let name = op.name.strip_suffix(&format!("_{}", op.scope)).unwrap_or(&op.name);
         let (qp, name) = name.strip_prefix("qp_").map_or((false, name), |rest| (true, rest));
@@ -114,7 +116,7 @@ impl<'a> Parts<'a> {
     }
 
     /// The operation's name without what says how large elements are.
-    fn plain(&self) -> String {
+    pub fn plain(&self) -> String {
         self.stem.replace("<N>", "").replacen("mem", "", 1)
     }
 }

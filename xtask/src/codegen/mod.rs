@@ -4,6 +4,7 @@ mod expand;
 mod generic;
 mod header;
 mod inline;
+mod kernels;
 mod pages;
 mod rust;
 mod table;
@@ -83,6 +84,7 @@ fn files() -> Result<Vec<(String, String)>, String> {
     let table = table::Table::load(&root().join("api"))?;
     let mut files = header::public(&table);
     files.extend(device::files(&table));
+    files.extend(kernels::files(&table));
     files.push(("include/dushmem/gen/constants.h".into(), header::numbers(&table)));
     files.push(("include/dushmem/gen/types.h".into(), inline::types(&table)));
     files.extend(generic::files(&table));

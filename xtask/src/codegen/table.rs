@@ -89,6 +89,8 @@ pub struct Type {
     pub c: String,
     /// In the exported functions.
     pub rust: String,
+    /// Its size.
+    pub bytes: usize,
     /// The type of the same representation that C's generic selection knows, if it is another name.
     pub same_as: Option<String>,
 }
@@ -309,8 +311,13 @@ impl Table {
     pub fn load(dir: &Path) -> Result<Table, String> {
         let types = read(dir, "types.tsv", &["name", "c", "rust", "bytes", "same_as"])?
             .into_iter()
-            .map(|f| Type { name: f[0].clone(), c: f[1].clone(), rust: f[2].clone(), same_as: option(&f[4]) })
-            .collect();
+            .map(|f| {
+                let bytes =
+                    f[3].parse().map_err(|_| format!("api/types.tsv: {}: `{}` is no size", f[0], f[3]))?;
+                let (name, c, rust) = (f[0].clone(), f[1].clone(), f[2].clone());
+                Ok(Type { name, c, rust, bytes, same_as: option(&f[4]) })
+            })
+            .collect::<Result<_, String>>()?;
         let rows = read(dir, "tables.tsv", &["table", "families", "types", "status", "note"])?
             .into_iter()
             .map(|f| {

@@ -4,7 +4,7 @@ use crate::block::{self, Place};
 use crate::error::{Code, Failure, note};
 use crate::grid::{Dim3, Grid, Kernel};
 use crate::warp::Meeting;
-use crate::{device, stream};
+use crate::{device, fault, stream};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -83,7 +83,9 @@ pub unsafe extern "C" fn dushmem_emu_launch(launch: *const Launch) -> c_int {
         // SAFETY: as the caller promises. From here on, dropping the grid releases the arguments.
         let grid = unsafe { Grid::new(&name, kernel, launch.grid, launch.block, launch.shared, limit) }?;
         let grid = if launch.flags & 1 != 0 { grid.cooperative()? } else { grid };
-        stream::find(launch.stream as usize)?.submit(move || grid.run())
+        let stream = stream::find(launch.stream as usize)?;
+        let grid = grid.on_device(stream.device());
+        stream.submit(move || grid.run())
     };
     note(start())
 }
@@ -165,4 +167,32 @@ pub unsafe extern "C" fn dushmem_emu_kernel_error(call: *const c_char, what: *co
     // SAFETY: as the caller promises.
     let (call, what) = unsafe { (CStr::from_ptr(call), CStr::from_ptr(what)) };
     block::fail(&format!("{}: {}", call.to_string_lossy(), what.to_string_lossy()));
+}
+
+/// Ends the kernel of the calling GPU thread with an error code that later calls return.
+///
+/// # Safety
+/// `what` is a C string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dushmem_emu_trap(code: c_int, what: *const c_char) -> ! {
+    // SAFETY: as the caller promises.
+    let what = unsafe { CStr::from_ptr(what) };
+    fault::trap(Code::from_number(code), &what.to_string_lossy());
+}
+
+/// A failed `assert` of the calling GPU thread.
+///
+/// # Safety
+/// All three are C strings.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dushmem_emu_assert_failed(
+    what: *const c_char,
+    file: *const c_char,
+    line: u32,
+    function: *const c_char,
+) -> ! {
+    // SAFETY: as the caller promises.
+    let [what, file, function] =
+        [what, file, function].map(|text| unsafe { CStr::from_ptr(text) }.to_string_lossy());
+    fault::trap(Code::Assert, &format!("{file}:{line}: {function}: Assertion `{what}` failed."));
 }

@@ -6,7 +6,7 @@
   (::dushmem::emu::launch(#kernel, ::dushmem::emu::config{grid, block}, [=](auto... a) { kernel(a...); }, __VA_ARGS__))
 
 __global__ void shuffles(int *wrong) {
-  const unsigned lane = threadIdx.x % 32, full = 0xffffffffu;
+  const unsigned lane = (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) % 32, full = 0xffffffffu;
   int bad = 0;
   bad += __shfl_sync(full, int(lane) * 3, 5) != 15;
   bad += __shfl_sync(full, 100u + lane, 33) != 101u;
