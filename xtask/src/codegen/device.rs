@@ -170,7 +170,7 @@ fn body(function: &DeviceFunction<'_>) -> String {
         }
         "signal_op" | "signal_fetch" => call(&stem, &[]),
         atomic if atomic.starts_with("atomic_") => void(call(atomic, &[])),
-        _ => call(&stem, &[&scope]),
+        _ => void(call(&stem, &[&scope])),
     }
 }
 
