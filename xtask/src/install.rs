@@ -188,7 +188,8 @@ fn stage_files(stage: &Path, built: &Path, compat_names: bool) -> Result<(), Str
 /// so to `strings` and `nm`.
 fn device_archive(family: &str, lib: &Path) -> Result<(), String> {
     let (source, object) = (lib.join("marker.c"), lib.join("marker.o"));
-    let text = format!("dushmem {VERSION}: the device functions are in the headers, there is nothing to link");
+    let text =
+        format!("dushmem {VERSION}: the device functions are in the headers, there is nothing to link");
     write(&source, &format!("const char dushmem_impl_{family}_device_library[] = \"{text}\";\n"))?;
     let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
     run(Command::new(compiler).args(["-c", "-fPIC", "-O1"]).arg(&source).arg("-o").arg(&object))?;

@@ -5,8 +5,9 @@
 use crate::error::{Code, Failure, Result};
 use dushmem_core::wait::SpinPolicy;
 use std::cell::Cell;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Mutex, OnceLock};
 
 /// Most threads of a block.
 pub const MAX_THREADS_PER_BLOCK: u32 = 1024;
@@ -18,8 +19,6 @@ pub const MAX_GRID: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
 pub const SHARED_DEFAULT: usize = 48 << 10;
 /// Bytes of dynamic shared memory that a kernel can ask for by its attribute.
 pub const SHARED_OPT_IN: usize = 227 << 10;
-/// Threads that a warp has.
-pub const WARP: u32 = 32;
 /// Blocks that a launch can have running (or waiting) at the same time: multiprocessors times blocks on
 /// one. Each needs an OS thread of its own only while others wait.
 pub const RESIDENT_BLOCKS: u32 = MULTIPROCESSORS * BLOCKS_PER_MULTIPROCESSOR;
@@ -73,6 +72,53 @@ pub fn parallel_blocks() -> u32 {
     static CPUS: OnceLock<u32> = OnceLock::new();
     let cpus = *CPUS.get_or_init(|| dushmem_os::cpu::usable_cpus() as u32);
     (cpus / PES.load(Ordering::Relaxed)).max(1)
+}
+
+/// Threads of a warp: 32, or 64 if `DUSHMEM_EMU_WARP` says so.
+pub fn warp() -> u32 {
+    static WIDTH: OnceLock<u32> = OnceLock::new();
+    *WIDTH.get_or_init(|| match std::env::var("DUSHMEM_EMU_WARP") {
+        Err(_) => 32,
+        Ok(text) => match text.trim() {
+            "" | "32" => 32,
+            "64" => 64,
+            other => {
+                let line = format!("dushmem: DUSHMEM_EMU_WARP={other}: a warp has 32 or 64 lanes; 32 it is");
+                dushmem_os::say::say(&line);
+                32
+            }
+        },
+    })
+}
+
+/// Devices on which a kernel has failed, with what calls return from then on.
+static FAILED: Mutex<BTreeMap<u32, (Code, String)>> = Mutex::new(BTreeMap::new());
+static ANY_FAILED: AtomicBool = AtomicBool::new(false);
+
+/// A kernel has failed: what is called for the device from now on does, too. The first failure counts.
+pub fn fail(device: u32, code: Code, what: &str) {
+    let mut failed = FAILED.lock().unwrap_or_else(|e| e.into_inner());
+    failed.entry(device).or_insert_with(|| (code, what.to_owned()));
+    ANY_FAILED.store(true, Ordering::Release);
+}
+
+/// An error if a kernel has failed on the device.
+#[inline]
+pub fn alive(device: u32) -> Result<()> {
+    if ANY_FAILED.load(Ordering::Acquire) { look_at(device) } else { Ok(()) }
+}
+
+#[cold]
+fn look_at(device: u32) -> Result<()> {
+    match FAILED.lock().unwrap_or_else(|e| e.into_inner()).get(&device) {
+        Some((code, what)) => Err(Failure::new(*code, what.clone())),
+        None => Ok(()),
+    }
+}
+
+/// The device works again.
+pub fn reset(device: u32) {
+    FAILED.lock().unwrap_or_else(|e| e.into_inner()).remove(&device);
 }
 
 /// The calling thread's device.

@@ -13,6 +13,8 @@ pub enum Code {
     MemoryAllocation = 2,
     InitializationError = 3,
     InvalidConfiguration = 9,
+    InvalidPitchValue = 12,
+    InvalidSymbol = 13,
     InvalidMemcpyDirection = 21,
     InvalidDeviceFunction = 98,
     NoDevice = 100,
@@ -21,6 +23,11 @@ pub enum Code {
     NotReady = 600,
     IllegalAddress = 700,
     LaunchOutOfResources = 701,
+    PeerAccessAlreadyEnabled = 704,
+    PeerAccessNotEnabled = 705,
+    Assert = 710,
+    HostMemoryAlreadyRegistered = 712,
+    HostMemoryNotRegistered = 713,
     LaunchFailure = 719,
     CooperativeLaunchTooLarge = 720,
     NotPermitted = 800,
@@ -50,6 +57,8 @@ const TABLE: &[Entry] = &[
         c"hipErrorInvalidConfiguration",
         c"invalid configuration argument",
     ),
+    entry(12, c"cudaErrorInvalidPitchValue", c"hipErrorInvalidPitchValue", c"invalid pitch argument"),
+    entry(13, c"cudaErrorInvalidSymbol", c"hipErrorInvalidSymbol", c"invalid device symbol"),
     entry(
         21,
         c"cudaErrorInvalidMemcpyDirection",
@@ -77,6 +86,31 @@ const TABLE: &[Entry] = &[
         c"cudaErrorLaunchOutOfResources",
         c"hipErrorLaunchOutOfResources",
         c"too many resources requested for launch",
+    ),
+    entry(
+        704,
+        c"cudaErrorPeerAccessAlreadyEnabled",
+        c"hipErrorPeerAccessAlreadyEnabled",
+        c"peer access is already enabled",
+    ),
+    entry(
+        705,
+        c"cudaErrorPeerAccessNotEnabled",
+        c"hipErrorPeerAccessNotEnabled",
+        c"peer access has not been enabled",
+    ),
+    entry(710, c"cudaErrorAssert", c"hipErrorAssert", c"device-side assert triggered"),
+    entry(
+        712,
+        c"cudaErrorHostMemoryAlreadyRegistered",
+        c"hipErrorHostMemoryAlreadyRegistered",
+        c"part or all of the requested memory range is already mapped",
+    ),
+    entry(
+        713,
+        c"cudaErrorHostMemoryNotRegistered",
+        c"hipErrorHostMemoryNotRegistered",
+        c"pointer does not correspond to a registered memory region",
     ),
     entry(719, c"cudaErrorLaunchFailure", c"hipErrorLaunchFailure", c"unspecified launch failure"),
     entry(
@@ -160,6 +194,38 @@ pub fn note<T>(result: Result<T>) -> i32 {
             DETAIL.with_borrow_mut(|detail| *detail = text.map(|text| (code, text)));
             code
         }
+    }
+}
+
+impl Code {
+    /// The code with this number; `Unknown` for any other.
+    pub fn from_number(number: i32) -> Code {
+        let all = [
+            Code::InvalidValue,
+            Code::MemoryAllocation,
+            Code::InitializationError,
+            Code::InvalidConfiguration,
+            Code::InvalidPitchValue,
+            Code::InvalidSymbol,
+            Code::InvalidMemcpyDirection,
+            Code::InvalidDeviceFunction,
+            Code::NoDevice,
+            Code::InvalidDevice,
+            Code::InvalidHandle,
+            Code::NotReady,
+            Code::IllegalAddress,
+            Code::LaunchOutOfResources,
+            Code::PeerAccessAlreadyEnabled,
+            Code::PeerAccessNotEnabled,
+            Code::Assert,
+            Code::HostMemoryAlreadyRegistered,
+            Code::HostMemoryNotRegistered,
+            Code::LaunchFailure,
+            Code::CooperativeLaunchTooLarge,
+            Code::NotPermitted,
+            Code::NotSupported,
+        ];
+        all.into_iter().find(|code| *code as i32 == number).unwrap_or(Code::Unknown)
     }
 }
 

@@ -6,7 +6,9 @@
 use crate::block::{self, Place};
 use crate::device;
 use crate::error::{Code, Failure, Result};
-use crate::helpers;
+use crate::grid_barrier::GridBarrier;
+use crate::random::{self, Permutation, Random};
+use crate::{board, helpers};
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
@@ -45,8 +47,32 @@ impl Dim3 {
         Dim3::new(number % self.x, row % self.y, row / self.y)
     }
 
-    /// The same for grids, whose number of blocks can exceed 32 bits.
-    fn at_wide(self, number: u64) -> Dim3 {
+    /// The number of a position; the inverse of [`Dim3::at`].
+    #[inline]
+    pub(crate) fn number(self, at: Dim3) -> u32 {
+        (at.z * self.y + at.y) * self.x + at.x
+    }
+
+    /// The position after this one, in blocks of these extents.
+    #[inline]
+    pub(crate) fn step(&mut self, dims: Dim3) {
+        self.x += 1;
+        if self.x == dims.x {
+            self.x = 0;
+            self.y += 1;
+            if self.y == dims.y {
+                self.y = 0;
+                self.z += 1;
+            }
+        }
+    }
+
+    /// The same as `at` for grids, whose number of blocks can exceed 32 bits.
+    #[inline]
+    pub(crate) fn at_wide(self, number: u64) -> Dim3 {
+        if number < u64::from(self.x) {
+            return Dim3::new(number as u32, 0, 0);
+        }
         let (x, row) = (number % u64::from(self.x), number / u64::from(self.x));
         Dim3::new(x as u32, (row % u64::from(self.y)) as u32, (row / u64::from(self.y)) as u32)
     }
@@ -101,21 +127,30 @@ unsafe impl Sync for Kernel {}
 /// A launch.
 #[derive(Debug)]
 pub struct Grid {
-    name: String,
+    name: Arc<str>,
     kernel: Kernel,
     grid: Dim3,
     block: Dim3,
     shared: usize,
     cooperative: bool,
     blocks: u64,
+    /// Key of the random orders, and that of the blocks.
+    seed: Option<(u64, Permutation)>,
     next: AtomicU64,
     ended: AtomicU64,
     workers: AtomicU32,
     crew_called: AtomicBool,
+    start: Instant,
     end: Mutex<()>,
     ended_all: Condvar,
     released: AtomicBool,
+    barrier: GridBarrier,
+    device: u32,
+    failed: AtomicBool,
 }
+
+/// Launches that this process has made: the orders of each are its own.
+static LAUNCHES: AtomicU64 = AtomicU64::new(0);
 
 /// A launch that has run this long gets help from other CPUs.
 const HELP_AFTER: Duration = Duration::from_micros(50);
@@ -133,23 +168,34 @@ impl Grid {
         shared: usize,
         limit: usize,
     ) -> Result<Grid> {
-        let made = Grid {
-            name: name.to_owned(),
+        let mut made = Grid {
+            name: name.into(),
             kernel,
             grid,
             block,
             shared,
             cooperative: false,
             blocks: grid.count(),
+            seed: None,
             next: AtomicU64::new(0),
             ended: AtomicU64::new(0),
             workers: AtomicU32::new(1),
             crew_called: AtomicBool::new(false),
+            start: Instant::now(),
             end: Mutex::new(()),
             ended_all: Condvar::new(),
             released: AtomicBool::new(false),
+            barrier: GridBarrier::default(),
+            device: device::current(),
+            failed: AtomicBool::new(false),
         };
         check_shape(name, grid, block)?;
+        made.seed = random::seed().map(|seed| {
+            // Launches of one host thread come in the same order in each run.
+            let launch = LAUNCHES.fetch_add(1, Ordering::Relaxed);
+            let key = Random::new(&[seed, launch]).next();
+            (key, Permutation::new(made.blocks, key))
+        });
         if shared > limit {
             let remedy = if limit < device::SHARED_OPT_IN && shared <= device::SHARED_OPT_IN {
                 "; raise it with the kernel's MaxDynamicSharedMemorySize attribute"
@@ -162,6 +208,24 @@ impl Grid {
             return Err(Failure::new(Code::InvalidValue, detail));
         }
         Ok(made)
+    }
+
+    /// The device of the stream that runs it, where that isn't the calling thread's.
+    pub fn on_device(mut self, device: u32) -> Grid {
+        self.device = device;
+        self
+    }
+
+    /// Ends the grid, and has later calls for its device return the code.
+    pub(crate) fn fail(&self, code: Code, what: &str) {
+        device::fail(self.device, code, what);
+        self.failed.store(true, Ordering::Release);
+        self.barrier.wake();
+    }
+
+    /// True if a thread of the grid has trapped: none runs on.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Acquire)
     }
 
     /// Has all blocks run at the same time, so that they can wait for each other.
@@ -188,9 +252,28 @@ impl Grid {
         Ok(self)
     }
 
+    /// True if all blocks run at the same time.
+    pub(crate) fn is_cooperative(&self) -> bool {
+        self.cooperative
+    }
+
+    /// One thread of each block calls this, and returns when all blocks have.
+    pub(crate) fn meet(&self) {
+        self.barrier.meet(self.blocks, &self.failed);
+    }
+
     /// The kernel's name as the program wrote it.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    pub(crate) fn shared_name(&self) -> Arc<str> {
+        Arc::clone(&self.name)
+    }
+
+    /// What the watch shows about the launch.
+    pub(crate) fn launch(&self) -> board::Launch {
+        board::Launch { name: self.shared_name(), grid: self.grid, block: self.block }
     }
 
     pub(crate) fn grid_dim(&self) -> Dim3 {
@@ -216,11 +299,12 @@ impl Grid {
     }
 
     /// Runs the whole grid; returns when its last block has ended.
-    pub fn run(self) {
+    pub fn run(mut self) {
         if self.blocks == 1 {
-            block::run(&self, Dim3::new(0, 0, 0), self.place());
+            block::run(&self, self.place());
             return self.release();
         }
+        self.start = Instant::now();
         let grid = Arc::new(self);
         helpers::watch(&grid);
         if grid.cooperative {
@@ -254,29 +338,46 @@ impl Grid {
 
     /// Runs blocks until none is left to begin.
     pub(crate) fn work(self: &Arc<Self>) {
-        let place = self.place();
-        let start = Instant::now();
-        loop {
-            let number = self.next.fetch_add(1, Ordering::Relaxed);
-            if number >= self.blocks {
-                return;
-            }
-            block::run(self, self.grid.at_wide(number), place);
-            if self.ended.fetch_add(1, Ordering::AcqRel) + 1 == self.blocks {
-                drop(self.end.lock());
-                self.ended_all.notify_all();
-                return;
-            }
-            if !self.crew_called.load(Ordering::Relaxed) && start.elapsed() > HELP_AFTER {
-                self.call_crew();
-            }
+        let ended = block::run(self, self.place());
+        if self.ended.fetch_add(ended, Ordering::AcqRel) + ended == self.blocks {
+            drop(self.end.lock());
+            self.ended_all.notify_all();
         }
     }
 
-    fn call_crew(self: &Arc<Self>) {
-        if !self.crew_called.swap(true, Ordering::Relaxed) {
+    /// The number of the block that the calling OS thread, which has run so many, runs next.
+    #[inline]
+    pub(crate) fn begin_block(&self, ended: u64) -> Option<u64> {
+        let position = self.next.fetch_add(1, Ordering::Relaxed);
+        if position >= self.blocks {
+            return None;
+        }
+        // A look at the clock costs as much as a small block.
+        if self.blocks > 1
+            && (ended.is_power_of_two() || ended % 16 == 0)
+            && !self.crew_called.load(Ordering::Relaxed)
+        {
+            self.call_crew_if_late();
+        }
+        Some(self.seed.map_or(position, |(_, order)| order.at(position)))
+    }
+
+    /// No block begins any more. Gives how many haven't.
+    pub(crate) fn give_up(&self) -> u64 {
+        self.blocks.saturating_sub(self.next.swap(self.blocks, Ordering::Relaxed))
+    }
+
+    /// What decides about the order of threads in this block, where a seed is set.
+    #[inline]
+    pub(crate) fn random(&self, number: u64) -> Option<Random> {
+        self.seed.map(|(key, _)| Random::new(&[key, number]))
+    }
+
+    #[cold]
+    fn call_crew_if_late(&self) {
+        if self.start.elapsed() > HELP_AFTER && !self.crew_called.swap(true, Ordering::Relaxed) {
             for _ in 1..device::parallel_blocks() {
-                self.add_worker();
+                helpers::add_worker_to(self);
             }
         }
     }
@@ -295,13 +396,15 @@ impl Grid {
     /// A block has nothing to do until somebody outside acts: the next one begins elsewhere.
     pub(crate) fn a_block_waits(&self) {
         if self.blocks > 1 && self.next.load(Ordering::Relaxed) < self.blocks {
-            helpers::a_block_of_waits(self);
+            helpers::add_worker_to(self);
         }
     }
 
-    /// Blocks that have ended, and whether some haven't begun: what the watch goes by.
+    /// Blocks that have begun, and whether some haven't: what the watch goes by. Where a block ends, another one
+    /// begins.
     pub(crate) fn state(&self) -> (u64, bool) {
-        (self.ended.load(Ordering::Relaxed), self.next.load(Ordering::Relaxed) < self.blocks)
+        let begun = self.next.load(Ordering::Relaxed);
+        (begun, begun < self.blocks)
     }
 }
 

@@ -55,7 +55,7 @@ fn help() {
     }
 }
 
-/// Launches whose blocks haven't all begun, with the number that had ended at the last look.
+/// Launches whose blocks haven't all begun, with the number that had begun at the last look.
 struct Watch {
     grids: Vec<(Weak<Grid>, u64)>,
     running: bool,
@@ -80,20 +80,20 @@ pub(crate) fn watch(grid: &Arc<Grid>) {
     }
 }
 
-/// Adds a worker to each launch of which no block has ended since the last look. Ends when there has been
+/// Adds a worker to each launch of which no block has begun since the last look. Ends when there has been
 /// nothing to watch for a while.
 fn look() {
     let mut without_work = 0;
     let mut watch = lock(&WATCH);
     loop {
         watch = WATCHED.wait_timeout(watch, LOOK).unwrap_or_else(|e| e.into_inner()).0;
-        watch.grids.retain_mut(|(grid, ended_before)| {
+        watch.grids.retain_mut(|(grid, begun_before)| {
             let Some(grid) = grid.upgrade() else { return false };
-            let (ended, some_left) = grid.state();
-            if some_left && ended == *ended_before {
+            let (begun, some_left) = grid.state();
+            if some_left && begun == *begun_before {
                 grid.add_worker();
             }
-            *ended_before = ended;
+            *begun_before = begun;
             some_left
         });
         without_work = if watch.grids.is_empty() { without_work + 1 } else { 0 };
@@ -105,7 +105,7 @@ fn look() {
 }
 
 /// Finds the launch among the watched ones and adds a worker to it.
-pub(crate) fn a_block_of_waits(grid: &Grid) {
+pub(crate) fn add_worker_to(grid: &Grid) {
     let found =
         lock(&WATCH).grids.iter().filter_map(|(weak, _)| weak.upgrade()).find(|g| std::ptr::eq(&**g, grid));
     if let Some(grid) = found {

@@ -55,7 +55,8 @@ fn attached() -> Option<Arc<World>> {
 /// Kernels belong to this PE from now on; `proxy` is where its ring of requests is, or 0.
 pub(crate) fn attach(world: &Arc<World>, proxy: u64) {
     let deltas = world.window().deltas();
-    let delta = |pe: usize| if world.kernels_reach(pe) { deltas[pe] as i64 } else { KernelState::UNREACHABLE };
+    let delta =
+        |pe: usize| if world.kernels_reach(pe) { deltas[pe] as i64 } else { KernelState::UNREACHABLE };
     let delta: Box<[i64]> = (0..deltas.len()).map(delta).collect();
     let state = KernelState { proxy, ..world.kernel_state(&delta) };
     *ATTACHED.lock().unwrap_or_else(PoisonError::into_inner) =
@@ -73,10 +74,7 @@ pub(crate) fn detach() {
 
 /// Where the calling GPU thread is, for the end of a message.
 fn place() -> String {
-    match block::describe() {
-        Some((kernel, block, thread)) => format!(" (kernel {kernel}, block {block}, thread {thread})"),
-        None => String::new(),
-    }
+    block::position().map_or_else(String::new, |position| format!(" ({position})"))
 }
 
 /// Ends the job, with a line that says what a kernel did wrong.
@@ -105,6 +103,22 @@ pub(crate) fn reach(call: &str, arg: &'static str, addr: usize, len: usize, alig
         let delta = unsafe { *((*STATE.0.get()).delta as *const i64).add(pe as usize) };
         Ok(if delta == KernelState::UNREACHABLE { 0 } else { address })
     })
+}
+
+/// As `ptr` of the host, for what kernels reach.
+pub(crate) fn ptr(addr: usize, pe: i32) -> usize {
+    ask("ptr", |world| {
+        let at = world.ptr(addr as *const u8, pe)? as usize;
+        Ok(if pe == world.my_pe() || world.kernels_reach(pe as usize) { at } else { 0 })
+    })
+}
+
+/// Ends the job.
+pub(crate) fn global_exit(status: i32) -> ! {
+    match attached() {
+        Some(world) => dushmem_core::process::global_exit(&world, status),
+        None => std::process::exit(status),
+    }
 }
 
 /// Checks that `[addr, addr + len)` is own symmetric memory.

@@ -54,6 +54,7 @@ fn layout(bytes: usize) -> Option<Layout> {
 
 /// Allocates; contents are undefined. Zero bytes give null.
 pub fn allocate(bytes: usize, kind: Kind) -> Result<*mut u8> {
+    device::alive(device::current())?;
     if bytes == 0 {
         return Ok(std::ptr::null_mut());
     }

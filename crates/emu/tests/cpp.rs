@@ -65,6 +65,21 @@ fn streams_and_a_process_that_ends_while_a_kernel_runs() {
 }
 
 #[test]
+fn warps() {
+    run(&compiler(), "warps", &[], &[""]);
+}
+
+#[test]
+fn halves() {
+    run(&compiler(), "halves", &[], &[""]);
+}
+
+#[test]
+fn failures() {
+    run(&compiler(), "failures", &[], &[""]);
+}
+
+#[test]
 fn the_other_compiler() {
     // gcc is what c++ usually is; where clang is there too, the headers have to suit it as well.
     if installed("clang++") {

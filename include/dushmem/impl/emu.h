@@ -39,4 +39,5 @@
 #include "../emu/hip/hip_runtime.h"
 
 #include "emu_kernel.h"
+#include "emu_warp.h"
 #endif

@@ -51,12 +51,23 @@ typedef struct {
 
 #define DUSHMEM_EMU_COOPERATIVE 1u
 
+/* A lane comes to an operation of its warp. `part` begins with a word that receives the lanes that took part;
+ * `act` is called once, when all are there, with the parts at the places of their lanes. */
+typedef struct {
+  uint32_t size, line;
+  uint64_t mask; /* 0: the lanes that come to this line together */
+  const char *call, *file;
+  void (*act)(void *const *parts, uint64_t members);
+  void *part;
+} dushmem_emu_meeting;
+
 /* All int results: 0, or the error code that both families of names use. */
 int dushmem_emu_device_count(int *count);
 int dushmem_emu_device_select(int device);
 int dushmem_emu_device_current(int *device);
 int dushmem_emu_device_properties(dushmem_emu_properties *properties, int device);
 int dushmem_emu_device_synchronize(void);
+int dushmem_emu_device_reset(void);
 int dushmem_emu_memory_info(size_t *free_bytes, size_t *total_bytes);
 
 /* kind: 1 pinned host memory, 2 device memory, 3 managed memory */
@@ -92,10 +103,19 @@ int dushmem_emu_fail(int code, const char *detail);
 int dushmem_emu_launch(const dushmem_emu_launch_t *launch);
 int dushmem_emu_allow_shared(const void *kernel, size_t bytes);
 void dushmem_emu_sync_threads(void);
-/* Of the aligned group of so many consecutive threads that the caller is one of. */
-void dushmem_emu_sync_part(uint32_t width);
+/* Lower half: threads that said yes; upper half: threads that were there. */
+uint64_t dushmem_emu_sync_threads_vote(int yes);
+void dushmem_emu_sync_grid(void);
+int dushmem_emu_warp_size(void);
+void dushmem_emu_warp_meet(const dushmem_emu_meeting *meeting);
 void dushmem_emu_yield(void);
 int dushmem_emu_in_kernel(void);
+/* Ends the kernel of the calling GPU thread with an error code that later calls return. */
+__attribute__((noreturn)) void dushmem_emu_trap(int code, const char *what);
+__attribute__((noreturn)) void dushmem_emu_assert_failed(const char *what, const char *file, unsigned line,
+                                                         const char *function);
+/* Ends the process: "kernel k, block b, thread t: call: what". */
+__attribute__((noreturn)) void dushmem_emu_kernel_error(const char *call, const char *what);
 
 /* For the device API: crates/emu/src/abi/kernel.rs. */
 void *dushmem_emu_reach(const char *call, const char *arg, const void *address, size_t bytes, size_t align, int pe);
@@ -103,6 +123,8 @@ void dushmem_emu_own(const char *call, const char *arg, const void *address, siz
 __attribute__((__noreturn__)) void dushmem_emu_fault(const char *call, const char *arg, int64_t value, const char *why);
 void dushmem_emu_wait(const char *call, const void *address, uint64_t detail, int (*ready)(void *), void *closure);
 void dushmem_emu_ring(int pe);
+void *dushmem_emu_ptr(const void *address, int pe);
+void dushmem_emu_global_exit(int status);
 
 #ifdef __cplusplus
 }

@@ -14,7 +14,8 @@ inline thread_local uint3 threadIdx{0, 0, 0};
 inline thread_local uint3 blockIdx{0, 0, 0};
 inline thread_local dim3 blockDim{1, 1, 1};
 inline thread_local dim3 gridDim{1, 1, 1};
-inline constexpr int warpSize = 32;
+/* 32, or 64 if DUSHMEM_EMU_WARP says so. Not a constant expression in CUDA either. */
+inline const int warpSize = dushmem_emu_warp_size();
 
 namespace dushmem {
 namespace emu {
@@ -59,7 +60,8 @@ template <class Function, class... Args> struct closure {
   Function function;
   std::tuple<Args...> args;
 
-  static void body(void *self) {
+  /* An exception that a kernel lets out ends the process where it was thrown. */
+  static void body(void *self) noexcept {
     auto &me = *static_cast<closure *>(self);
     std::apply([&me](auto &...a) { me.function(a...); }, me.args);
   }

@@ -28,10 +28,6 @@
 #define DUSHMEM_IMPL_ONLY(name, ...) return __VA_ARGS__;
 #endif
 
-#ifdef DUSHMEM_EMU
-extern "C" void dushmem_host_global_exit(int status) __asm__("dushmem_global_exit");
-#endif
-
 namespace dushmem {
 namespace device {
 namespace impl {
@@ -50,25 +46,6 @@ template <class S> DUSHMEM_IMPL_FN void quiet_queue_pairs(int, const int *handle
 }
 template <class S> DUSHMEM_IMPL_FN void fence_queue_pairs(int, const int *handles, int n) {
   for (int i = 0; i < n; i++) fence<S>(queue_pair(handles[i]));
-}
-
-#ifdef DUSHMEM_EMU
-/* A call of the host's, of a name that the host does not have. */
-__attribute__((noreturn)) DUSHMEM_IMPL_COLD void not_in_kernel(const char *name) {
-  fault(name, nullptr, 0, "it exists in kernels only; call it from a __global__ or __device__ function");
-}
-#endif
-
-DUSHMEM_IMPL_FN void global_exit(int status) {
-#ifdef DUSHMEM_EMU
-  dushmem_host_global_exit(status);
-#else
-  if (state().proxy != 0) {
-    proxy::global_exit(status);
-    for (;;) pause();
-  }
-  fault("global_exit", "status", status, "a kernel ends the job, and has no proxy to tell the host");
-#endif
 }
 
 /* No address here reaches the copies of several PEs. */

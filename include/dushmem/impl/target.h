@@ -93,7 +93,7 @@ template <class T> using same_t = typename same<T>::type;
 template <class To, class From> DUSHMEM_IMPL_FN To bits(const From &from) {
   static_assert(sizeof(To) == sizeof(From), "same size");
   To to;
-  memcpy(&to, &from, sizeof to);
+  memcpy((void *)&to, &from, sizeof to);
   return to;
 }
 
@@ -105,10 +105,13 @@ template <class To, class From> DUSHMEM_IMPL_FN To bits(const From &from) {
 
 #if defined(DUSHMEM_EMU)
 #include "target_emu.h"
-#elif defined(__HIPCC__)
+#else
+#include "device_fault.h"
+#if defined(__HIPCC__)
 #include "target_hip.h"
 #else
 #include "target_cuda.h"
+#endif
 #endif
 
 #endif

@@ -125,24 +125,35 @@ impl<'a> Parts<'a> {
 fn body(function: &DeviceFunction<'_>) -> String {
     let parts = Parts::of(function);
     let stem = parts.plain();
-    let arguments: Vec<String> = function.op.params.iter().filter(|param| !param.kind.starts_with("x:qp_handle_t")).map(|param| {
-        match (parts.raw, param.kind.as_str()) {
+    let arguments: Vec<String> = function
+        .op
+        .params
+        .iter()
+        .filter(|param| !param.kind.starts_with("x:qp_handle_t"))
+        .map(|param| match (parts.raw, param.kind.as_str()) {
             (Some(unit), "void *") => format!("({unit} *){}", param.name),
             (Some(unit), "const void *") => format!("(const {unit} *){}", param.name),
             _ => param.name.clone(),
-        }
-    }).collect();
+        })
+        .collect();
     let arguments = arguments.join(", ");
     let scope = format!("::dushmem::device::scope::{}", parts.scope);
     let call = |name: &str, templates: &[&str]| {
         let list = templates.join(", ");
         let list = if list.is_empty() { list } else { format!("<{list}>") };
         let separator = if arguments.is_empty() { "" } else { ", " };
-        let context = if parts.qp { format!("::dushmem::device::impl::queue_pair(qp_index){separator}") } else { String::new() };
+        let context = if parts.qp {
+            format!("::dushmem::device::impl::queue_pair(qp_index){separator}")
+        } else {
+            String::new()
+        };
         format!("::dushmem::device::{name}{list}({context}{arguments})")
     };
     let void = |text: String| if function.op.returns == "void" { format!("(void){text}") } else { text };
-    if let Some((operation, kind)) = stem.rsplit_once('_').filter(|(_, kind)| ["reduce", "reducescatter", "inscan", "exscan"].contains(kind)) {
+    if let Some((operation, kind)) = stem
+        .rsplit_once('_')
+        .filter(|(_, kind)| ["reduce", "reducescatter", "inscan", "exscan"].contains(kind))
+    {
         let operation = match operation {
             "and" | "or" | "xor" => format!("{operation}_"),
             "double2_maxloc" => "maxloc".into(),
@@ -161,13 +172,14 @@ fn body(function: &DeviceFunction<'_>) -> String {
             format!("::dushmem::device::impl::{stem}_queue_pairs<{scope}>(pe, qp_handle, num_qps)")
         }
         "team_sync" => call("sync", &[&scope]),
-        "test_all_vector" | "test_any_vector" | "test_some_vector" | "wait_until_all_vector"
-        | "wait_until_any_vector" | "wait_until_some_vector" => {
-            call(stem.trim_end_matches("_vector"), &[&scope])
-        }
-        "test" | "wait_until" | "test_all" | "test_any" | "test_some" | "wait_until_all" | "wait_until_any" | "wait_until_some" => {
-            void(call(&stem, &[&scope]))
-        }
+        "test_all_vector"
+        | "test_any_vector"
+        | "test_some_vector"
+        | "wait_until_all_vector"
+        | "wait_until_any_vector"
+        | "wait_until_some_vector" => call(stem.trim_end_matches("_vector"), &[&scope]),
+        "test" | "wait_until" | "test_all" | "test_any" | "test_some" | "wait_until_all"
+        | "wait_until_any" | "wait_until_some" => void(call(&stem, &[&scope])),
         "signal_op" | "signal_fetch" => call(&stem, &[]),
         atomic if atomic.starts_with("atomic_") => void(call(atomic, &[])),
         _ => void(call(&stem, &[&scope])),
@@ -180,9 +192,15 @@ fn wrapper(function: &DeviceFunction<'_>) -> String {
     let body = body(function);
     if function.op.presence == Presence::Twin {
         let host = format!("{}({})", function.host_name(), function.arguments().join(", "));
-        return format!("DUSHMEM_IMPL_NAME {} {{ DUSHMEM_IMPL_TWIN({host}, {body}) }}\n", function.prototype(&name));
+        return format!(
+            "DUSHMEM_IMPL_NAME {} {{ DUSHMEM_IMPL_TWIN({host}, {body}) }}\n",
+            function.prototype(&name)
+        );
     }
-    format!("DUSHMEM_IMPL_DEVICE_NAME {} {{ DUSHMEM_IMPL_ONLY(\"{name}\", {body}) }}\n", function.prototype(&name))
+    format!(
+        "DUSHMEM_IMPL_DEVICE_NAME {} {{ DUSHMEM_IMPL_ONLY(\"{name}\", {body}) }}\n",
+        function.prototype(&name)
+    )
 }
 
 const ABOUT: &str = "
@@ -224,8 +242,7 @@ pub fn header_name(space: Space) -> String {
 /// The generated headers for device compilers.
 pub fn files(table: &Table) -> Vec<(String, String)> {
     let families = [Family::Dushmem, Family::Nvshmem].into_iter();
-    let spaces = families.flat_map(|family| {
-        [false, true].map(|extension| Space { family, extension, plain: false })
-    });
+    let spaces =
+        families.flat_map(|family| [false, true].map(|extension| Space { family, extension, plain: false }));
     spaces.map(|space| file(table, space)).collect()
 }

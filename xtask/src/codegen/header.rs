@@ -117,10 +117,14 @@ pub fn numbers(table: &Table) -> String {
         let number = ["int", "string", "team"].contains(&constant.kind.as_str());
         constant.now && number && constant.spaces.contains(&space)
     };
-    let text: String = table.constants.iter().filter(needed).map(|constant| define(constant, space)).collect();
-    let about = "#include <stdint.h>\n\n/* Constants of dushmem.h for the device headers, which nvshmem.h includes without it. */\n\
+    let text: String =
+        table.constants.iter().filter(needed).map(|constant| define(constant, space)).collect();
+    let about = "#include <stdint.h>\n\n\
+                 /* Constants of dushmem.h for the device headers, which nvshmem.h includes without it. */\n\
                  typedef int32_t dushmem_team_t;\n";
-    format!("{NOTE}#ifndef DUSHMEM_INCLUDED_CONSTANTS_H\n#define DUSHMEM_INCLUDED_CONSTANTS_H\n\n{about}{text}\n#endif\n")
+    format!(
+        "{NOTE}#ifndef DUSHMEM_INCLUDED_CONSTANTS_H\n#define DUSHMEM_INCLUDED_CONSTANTS_H\n\n{about}{text}\n#endif\n"
+    )
 }
 
 fn errors(table: &Table, space: Space) -> String {

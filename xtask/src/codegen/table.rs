@@ -194,7 +194,11 @@ impl DeviceOp {
             return Err(format!("api/device.tsv: {}: `{}` is no scope", f[1], f[5]));
         }
         // Rows of what is absent hold C++ templates.
-        let params = if f[4] == "-" || presence == Presence::Absent { Vec::new() } else { f[4].split(',').map(param).collect() };
+        let params = if f[4] == "-" || presence == Presence::Absent {
+            Vec::new()
+        } else {
+            f[4].split(',').map(param).collect()
+        };
         Ok(DeviceOp {
             area: f[0].clone(),
             name: f[1].clone(),
@@ -308,7 +312,8 @@ impl Table {
         let types = read(dir, "types.tsv", &["name", "c", "rust", "bytes", "same_as"])?
             .into_iter()
             .map(|f| {
-                let bytes = f[3].parse().map_err(|_| format!("api/types.tsv: {}: `{}` is no size", f[0], f[3]))?;
+                let bytes =
+                    f[3].parse().map_err(|_| format!("api/types.tsv: {}: `{}` is no size", f[0], f[3]))?;
                 let (name, c, rust) = (f[0].clone(), f[1].clone(), f[2].clone());
                 Ok(Type { name, c, rust, bytes, same_as: option(&f[4]) })
             })
@@ -590,7 +595,12 @@ mod tests {
             ("errors.tsv", "ERROR_SYMMETRY\t4", "ERROR_SYMMETRY\t3", "code 3 occurs twice"),
             ("env.tsv", "\tSize\t", "\tsize\t", "there is no kind size"),
             ("device.tsv", "query\tmy_pe", "query\tour_pe", "has no host twin"),
-            ("device.tsv", "void *\tconst void *ptr, int pe", "void *\tconst void *ptr", "is not what its host twin"),
+            (
+                "device.tsv",
+                "void *\tconst void *ptr, int pe",
+                "void *\tconst void *ptr",
+                "is not what its host twin",
+            ),
             ("device.tsv", "rma\t<T>_put_warp", "rma\t<T>_put_block", "occurs twice as"),
             ("device.tsv", "warp\tdx,nx\tdevice", "warp\tdx,nx\thost twin", "has no host twin"),
             ("device.tsv", "warp\tdx,nx\tdevice", "warp\tdx,nx\tlater", "`later` is no status"),

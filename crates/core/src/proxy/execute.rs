@@ -166,7 +166,14 @@ fn amo(world: &World, ctx: &Context, request: &Request) -> Result<Option<[u64; 2
 }
 
 /// An atomic operation on a word of the library's part of a slice, or of the heap; the old value if it is wanted.
-fn on_internal(world: &World, ctx: &Context, addr: usize, amo: AmoRequest, pe: i32, wants: bool) -> Result<u64> {
+fn on_internal(
+    world: &World,
+    ctx: &Context,
+    addr: usize,
+    amo: AmoRequest,
+    pe: i32,
+    wants: bool,
+) -> Result<u64> {
     let pe = internal(world, "dest", addr, amo.width(), pe)?;
     if !addr.is_multiple_of(amo.width()) {
         return Err(Error::Misaligned { arg: "dest", addr, align: amo.width() });

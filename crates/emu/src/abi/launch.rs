@@ -3,7 +3,8 @@ use super::runtime::null;
 use crate::block::{self, Place};
 use crate::error::{Code, Failure, note};
 use crate::grid::{Dim3, Grid, Kernel};
-use crate::{device, stream};
+use crate::warp::Meeting;
+use crate::{device, fault, stream};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -82,7 +83,9 @@ pub unsafe extern "C" fn dushmem_emu_launch(launch: *const Launch) -> c_int {
         // SAFETY: as the caller promises. From here on, dropping the grid releases the arguments.
         let grid = unsafe { Grid::new(&name, kernel, launch.grid, launch.block, launch.shared, limit) }?;
         let grid = if launch.flags & 1 != 0 { grid.cooperative()? } else { grid };
-        stream::find(launch.stream as usize)?.submit(move || grid.run())
+        let stream = stream::find(launch.stream as usize)?;
+        let grid = grid.on_device(stream.device());
+        stream.submit(move || grid.run())
     };
     note(start())
 }
@@ -110,11 +113,37 @@ pub extern "C" fn dushmem_emu_sync_threads() {
     block::sync_threads();
 }
 
-/// Waits for those of the `width` consecutive threads that the caller is one of that haven't returned: a warp, or
-/// several.
+/// `__syncthreads` with a vote: in the lower half how many threads said yes, in the upper half of how many.
 #[unsafe(no_mangle)]
-pub extern "C" fn dushmem_emu_sync_part(width: u32) {
-    block::sync_part(width);
+pub extern "C" fn dushmem_emu_sync_threads_vote(yes: c_int) -> u64 {
+    let (votes, of) = block::sync_threads_vote(yes != 0);
+    u64::from(of) << 32 | u64::from(votes)
+}
+
+/// Waits for all threads of a cooperative launch.
+#[unsafe(no_mangle)]
+pub extern "C" fn dushmem_emu_sync_grid() {
+    if let Err(text) = block::sync_grid() {
+        block::fail(text);
+    }
+}
+
+/// Lanes of a warp.
+#[unsafe(no_mangle)]
+pub extern "C" fn dushmem_emu_warp_size() -> c_int {
+    device::warp() as c_int
+}
+
+/// An operation of the calling thread's warp.
+///
+/// # Safety
+/// `meeting` is valid, and what it points to stays so until this returns.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dushmem_emu_warp_meet(meeting: *const Meeting) {
+    // SAFETY: as the caller promises.
+    if let Err(text) = unsafe { block::warp_meet(&*meeting) } {
+        block::fail(&text);
+    }
 }
 
 /// Lets the block's other threads run, then other OS threads.
@@ -127,4 +156,43 @@ pub extern "C" fn dushmem_emu_yield() {
 #[unsafe(no_mangle)]
 pub extern "C" fn dushmem_emu_in_kernel() -> c_int {
     c_int::from(block::inside())
+}
+
+/// Ends the process for something that the calling GPU thread must not do.
+///
+/// # Safety
+/// Both are C strings.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dushmem_emu_kernel_error(call: *const c_char, what: *const c_char) -> ! {
+    // SAFETY: as the caller promises.
+    let (call, what) = unsafe { (CStr::from_ptr(call), CStr::from_ptr(what)) };
+    block::fail(&format!("{}: {}", call.to_string_lossy(), what.to_string_lossy()));
+}
+
+/// Ends the kernel of the calling GPU thread with an error code that later calls return.
+///
+/// # Safety
+/// `what` is a C string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dushmem_emu_trap(code: c_int, what: *const c_char) -> ! {
+    // SAFETY: as the caller promises.
+    let what = unsafe { CStr::from_ptr(what) };
+    fault::trap(Code::from_number(code), &what.to_string_lossy());
+}
+
+/// A failed `assert` of the calling GPU thread.
+///
+/// # Safety
+/// All three are C strings.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dushmem_emu_assert_failed(
+    what: *const c_char,
+    file: *const c_char,
+    line: u32,
+    function: *const c_char,
+) -> ! {
+    // SAFETY: as the caller promises.
+    let [what, file, function] =
+        [what, file, function].map(|text| unsafe { CStr::from_ptr(text) }.to_string_lossy());
+    fault::trap(Code::Assert, &format!("{file}:{line}: {function}: Assertion `{what}` failed."));
 }

@@ -70,7 +70,7 @@ pub unsafe extern "C" fn dushmem_emu_device_properties(properties: *mut Properti
         let all = Properties {
             // SAFETY: as the caller promises.
             size: unsafe { (*properties).size },
-            warp: device::WARP,
+            warp: device::warp(),
             threads_per_block: device::MAX_THREADS_PER_BLOCK,
             block: device::MAX_BLOCK,
             grid: device::MAX_GRID,
@@ -91,7 +91,17 @@ pub unsafe extern "C" fn dushmem_emu_device_properties(properties: *mut Properti
 /// Waits for all streams of the calling thread's device.
 #[unsafe(no_mangle)]
 pub extern "C" fn dushmem_emu_device_synchronize() -> c_int {
-    note(stream::synchronize_device(device::current()))
+    note(stream::synchronize_device(device::current()).and_then(|()| device::alive(device::current())))
+}
+
+/// Waits for all streams of the calling thread's device, which works again if a kernel had failed.
+#[unsafe(no_mangle)]
+pub extern "C" fn dushmem_emu_device_reset() -> c_int {
+    let device = device::current();
+    let waited = stream::synchronize_device(device);
+    device::reset(device);
+    error::take_last();
+    note(waited)
 }
 
 /// Total and free bytes of memory.
@@ -134,7 +144,10 @@ pub extern "C" fn dushmem_emu_stream_destroy(handle: *mut c_void) -> c_int {
 /// Waits for what is in the stream.
 #[unsafe(no_mangle)]
 pub extern "C" fn dushmem_emu_stream_synchronize(handle: *mut c_void) -> c_int {
-    note(stream::find(handle as usize).map(|stream| stream.synchronize()))
+    note(stream::find(handle as usize).and_then(|stream| {
+        stream.synchronize();
+        device::alive(stream.device())
+    }))
 }
 
 /// 0 if the stream is empty, else `NotReady`.
@@ -236,7 +249,10 @@ pub extern "C" fn dushmem_emu_event_record(handle: *mut c_void, on: *mut c_void)
 /// Waits for the event's newest recording.
 #[unsafe(no_mangle)]
 pub extern "C" fn dushmem_emu_event_synchronize(handle: *mut c_void) -> c_int {
-    note(event::find(handle as usize).map(|event| event.synchronize()))
+    note(event::find(handle as usize).and_then(|event| {
+        event.synchronize();
+        device::alive(device::current())
+    }))
 }
 
 /// 0 if the event's newest recording has been reached, else `NotReady`.
@@ -263,7 +279,14 @@ pub unsafe extern "C" fn dushmem_emu_event_elapsed(
 /// The calling thread's last error; cleared if `clear`.
 #[unsafe(no_mangle)]
 pub extern "C" fn dushmem_emu_last_error(clear: c_int) -> c_int {
-    if clear != 0 { error::take_last() } else { error::peek_last() }
+    let last = if clear != 0 { error::take_last() } else { error::peek_last() };
+    if last != 0 {
+        return last;
+    }
+    // What a kernel's failure has left behind can't be cleared, and belongs to its device.
+    let stays = note(device::alive(device::current()));
+    error::take_last();
+    stays
 }
 
 /// What a code means, with the argument at fault if the calling thread's newest failure had this code.
@@ -291,14 +314,7 @@ pub unsafe extern "C" fn dushmem_emu_fail(code: c_int, detail: *const c_char) ->
         // SAFETY: as the caller promises.
         unsafe { std::ffi::CStr::from_ptr(detail) }.to_string_lossy().into_owned()
     };
-    let code = match code {
-        1 => Code::InvalidValue,
-        98 => Code::InvalidDeviceFunction,
-        101 => Code::InvalidDevice,
-        801 => Code::NotSupported,
-        _ => Code::Unknown,
-    };
-    note::<()>(Err(Failure::new(code, detail)))
+    note::<()>(Err(Failure::new(Code::from_number(code), detail)))
 }
 
 /// Kind (0 host, 1 pinned host, 2 device, 3 managed, 4 symmetric), device and base of an address.
