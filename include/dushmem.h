@@ -97,7 +97,6 @@ extern "C" {
 
 /* Joins the job. Collective; calls are counted, each needs its finalize. */
 void dushmem_init(void);
-
 #ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Number of the calling PE. */
@@ -105,7 +104,6 @@ int dushmem_my_pe(void);
 
 /* Number of PEs of the job. */
 int dushmem_n_pes(void);
-
 #endif
 
 /* Leaves the job with the last of as many calls as init had. Collective. */
@@ -113,12 +111,10 @@ void dushmem_finalize(void);
 
 /* Stores 1 between init and the last finalize, else 0. Any thread, any time. */
 void dushmem_query_initialized(int *initialized);
-
 #ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Ends the whole job with this exit status; one PE suffices. Does not return. */
 DUSHMEM_IMPL_NORETURN void dushmem_global_exit(int status);
-
 #endif
 
 /* 1 if PE pe can be reached, else 0. */
@@ -126,17 +122,14 @@ int dushmem_pe_accessible(int pe);
 
 /* 1 if addr is symmetric and can be reached on PE pe, else 0. */
 int dushmem_addr_accessible(const void *addr, int pe);
-
 #ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Local address of the object dest of PE pe, or NULL where loads and stores cannot reach it. */
 void *dushmem_ptr(const void *dest, int pe);
-
 #endif
 
 /* As ptr, with pe counted in the team. */
 void *dushmem_team_ptr(dushmem_team_t team, const void *dest, int pe);
-
 #ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Version of the specification that the names follow. */
@@ -144,7 +137,6 @@ void dushmem_info_get_version(int *major, int *minor);
 
 /* Stores the vendor string, at most MAX_NAME_LEN characters. */
 void dushmem_info_get_name(char *name);
-
 #endif
 
 /* ---- Thread support (OpenSHMEM 1.6, section 9.2) ---- */
@@ -176,7 +168,6 @@ void *dushmem_malloc_with_hints(size_t size, long hints);
 void *dushmem_calloc(size_t count, size_t size);
 
 /* ---- Teams (OpenSHMEM 1.6, section 9.4) ---- */
-
 #ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Number of the calling PE in the team, or -1. */
@@ -187,7 +178,6 @@ int dushmem_team_n_pes(dushmem_team_t team);
 
 /* Number in dest_team of PE src_pe of src_team, or -1. */
 int dushmem_team_translate_pe(dushmem_team_t src_team, int src_pe, dushmem_team_t dest_team);
-
 #endif
 
 /* A new team of every stride-th PE of the parent. Collective on the parent; 0 on all its PEs on success. */
@@ -217,7 +207,6 @@ void dushmem_ctx_destroy(dushmem_ctx_t ctx);
 int dushmem_ctx_get_team(dushmem_ctx_t ctx, dushmem_team_t *team);
 
 /* ---- Remote memory access (OpenSHMEM 1.6, section 9.6) ---- */
-
 #ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Copies nelems elements to PE pe; source may be reused on return. */
@@ -244,9 +233,12 @@ void dushmem_uint32_put(uint32_t *dest, const uint32_t *source, size_t nelems, i
 void dushmem_uint64_put(uint64_t *dest, const uint64_t *source, size_t nelems, int pe);
 void dushmem_size_put(size_t *dest, const size_t *source, size_t nelems, int pe);
 void dushmem_ptrdiff_put(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe);
+#endif
 void dushmem_longdouble_put(long double *dest, const long double *source, size_t nelems, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 void dushmem_half_put(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int pe);
 void dushmem_bfloat16_put(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int pe);
+#endif
 void dushmem_ctx_float_put(dushmem_ctx_t ctx, float *dest, const float *source, size_t nelems, int pe);
 void dushmem_ctx_double_put(dushmem_ctx_t ctx, double *dest, const double *source, size_t nelems, int pe);
 void dushmem_ctx_char_put(dushmem_ctx_t ctx, char *dest, const char *source, size_t nelems, int pe);
@@ -273,6 +265,7 @@ void dushmem_ctx_ptrdiff_put(dushmem_ctx_t ctx, ptrdiff_t *dest, const ptrdiff_t
 void dushmem_ctx_longdouble_put(dushmem_ctx_t ctx, long double *dest, const long double *source, size_t nelems, int pe);
 void dushmem_ctx_half_put(dushmem_ctx_t ctx, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int pe);
 void dushmem_ctx_bfloat16_put(dushmem_ctx_t ctx, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* As put, elements of N bits. */
 void dushmem_put8(void *dest, const void *source, size_t nelems, int pe);
@@ -280,15 +273,19 @@ void dushmem_put16(void *dest, const void *source, size_t nelems, int pe);
 void dushmem_put32(void *dest, const void *source, size_t nelems, int pe);
 void dushmem_put64(void *dest, const void *source, size_t nelems, int pe);
 void dushmem_put128(void *dest, const void *source, size_t nelems, int pe);
+#endif
 void dushmem_ctx_put8(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, int pe);
 void dushmem_ctx_put16(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, int pe);
 void dushmem_ctx_put32(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, int pe);
 void dushmem_ctx_put64(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, int pe);
 void dushmem_ctx_put128(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* As put, nelems bytes. */
 void dushmem_putmem(void *dest, const void *source, size_t nelems, int pe);
+#endif
 void dushmem_ctx_putmem(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Writes one value to PE pe. */
 void dushmem_float_p(float *dest, float value, int pe);
@@ -314,9 +311,12 @@ void dushmem_uint32_p(uint32_t *dest, uint32_t value, int pe);
 void dushmem_uint64_p(uint64_t *dest, uint64_t value, int pe);
 void dushmem_size_p(size_t *dest, size_t value, int pe);
 void dushmem_ptrdiff_p(ptrdiff_t *dest, ptrdiff_t value, int pe);
+#endif
 void dushmem_longdouble_p(long double *dest, long double value, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 void dushmem_half_p(dushmem_impl_half *dest, dushmem_impl_half value, int pe);
 void dushmem_bfloat16_p(dushmem_impl_bfloat16 *dest, dushmem_impl_bfloat16 value, int pe);
+#endif
 void dushmem_ctx_float_p(dushmem_ctx_t ctx, float *dest, float value, int pe);
 void dushmem_ctx_double_p(dushmem_ctx_t ctx, double *dest, double value, int pe);
 void dushmem_ctx_char_p(dushmem_ctx_t ctx, char *dest, char value, int pe);
@@ -343,6 +343,7 @@ void dushmem_ctx_ptrdiff_p(dushmem_ctx_t ctx, ptrdiff_t *dest, ptrdiff_t value, 
 void dushmem_ctx_longdouble_p(dushmem_ctx_t ctx, long double *dest, long double value, int pe);
 void dushmem_ctx_half_p(dushmem_ctx_t ctx, dushmem_impl_half *dest, dushmem_impl_half value, int pe);
 void dushmem_ctx_bfloat16_p(dushmem_ctx_t ctx, dushmem_impl_bfloat16 *dest, dushmem_impl_bfloat16 value, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Strided put: dst and sst are the strides of dest and source in elements, at least 1. */
 void dushmem_float_iput(float *dest, const float *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
@@ -368,9 +369,12 @@ void dushmem_uint32_iput(uint32_t *dest, const uint32_t *source, ptrdiff_t dst, 
 void dushmem_uint64_iput(uint64_t *dest, const uint64_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_size_iput(size_t *dest, const size_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_ptrdiff_iput(ptrdiff_t *dest, const ptrdiff_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+#endif
 void dushmem_longdouble_iput(long double *dest, const long double *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 void dushmem_half_iput(dushmem_impl_half *dest, const dushmem_impl_half *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_bfloat16_iput(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+#endif
 void dushmem_ctx_float_iput(dushmem_ctx_t ctx, float *dest, const float *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_ctx_double_iput(dushmem_ctx_t ctx, double *dest, const double *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_ctx_char_iput(dushmem_ctx_t ctx, char *dest, const char *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
@@ -397,6 +401,7 @@ void dushmem_ctx_ptrdiff_iput(dushmem_ctx_t ctx, ptrdiff_t *dest, const ptrdiff_
 void dushmem_ctx_longdouble_iput(dushmem_ctx_t ctx, long double *dest, const long double *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_ctx_half_iput(dushmem_ctx_t ctx, dushmem_impl_half *dest, const dushmem_impl_half *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_ctx_bfloat16_iput(dushmem_ctx_t ctx, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Strided put, elements of N bits. */
 void dushmem_iput8(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
@@ -404,13 +409,12 @@ void dushmem_iput16(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst
 void dushmem_iput32(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_iput64(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_iput128(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+#endif
 void dushmem_ctx_iput8(dushmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_ctx_iput16(dushmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_ctx_iput32(dushmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_ctx_iput64(dushmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_ctx_iput128(dushmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-
-#endif
 
 /* Strided put of blocks of bsize elements; dst and sst count elements from one block to the next. */
 void dushmem_float_ibput(float *dest, const float *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe);
@@ -477,7 +481,6 @@ void dushmem_ctx_ibput16(dushmem_ctx_t ctx, void *dest, const void *source, ptrd
 void dushmem_ctx_ibput32(dushmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe);
 void dushmem_ctx_ibput64(dushmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe);
 void dushmem_ctx_ibput128(dushmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe);
-
 #ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Copies nelems elements from PE pe. */
@@ -504,9 +507,12 @@ void dushmem_uint32_get(uint32_t *dest, const uint32_t *source, size_t nelems, i
 void dushmem_uint64_get(uint64_t *dest, const uint64_t *source, size_t nelems, int pe);
 void dushmem_size_get(size_t *dest, const size_t *source, size_t nelems, int pe);
 void dushmem_ptrdiff_get(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe);
+#endif
 void dushmem_longdouble_get(long double *dest, const long double *source, size_t nelems, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 void dushmem_half_get(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int pe);
 void dushmem_bfloat16_get(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int pe);
+#endif
 void dushmem_ctx_float_get(dushmem_ctx_t ctx, float *dest, const float *source, size_t nelems, int pe);
 void dushmem_ctx_double_get(dushmem_ctx_t ctx, double *dest, const double *source, size_t nelems, int pe);
 void dushmem_ctx_char_get(dushmem_ctx_t ctx, char *dest, const char *source, size_t nelems, int pe);
@@ -533,6 +539,7 @@ void dushmem_ctx_ptrdiff_get(dushmem_ctx_t ctx, ptrdiff_t *dest, const ptrdiff_t
 void dushmem_ctx_longdouble_get(dushmem_ctx_t ctx, long double *dest, const long double *source, size_t nelems, int pe);
 void dushmem_ctx_half_get(dushmem_ctx_t ctx, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int pe);
 void dushmem_ctx_bfloat16_get(dushmem_ctx_t ctx, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* As get, elements of N bits. */
 void dushmem_get8(void *dest, const void *source, size_t nelems, int pe);
@@ -540,15 +547,19 @@ void dushmem_get16(void *dest, const void *source, size_t nelems, int pe);
 void dushmem_get32(void *dest, const void *source, size_t nelems, int pe);
 void dushmem_get64(void *dest, const void *source, size_t nelems, int pe);
 void dushmem_get128(void *dest, const void *source, size_t nelems, int pe);
+#endif
 void dushmem_ctx_get8(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, int pe);
 void dushmem_ctx_get16(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, int pe);
 void dushmem_ctx_get32(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, int pe);
 void dushmem_ctx_get64(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, int pe);
 void dushmem_ctx_get128(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* As get, nelems bytes. */
 void dushmem_getmem(void *dest, const void *source, size_t nelems, int pe);
+#endif
 void dushmem_ctx_getmem(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Reads one value from PE pe. */
 float dushmem_float_g(const float *source, int pe);
@@ -574,9 +585,12 @@ uint32_t dushmem_uint32_g(const uint32_t *source, int pe);
 uint64_t dushmem_uint64_g(const uint64_t *source, int pe);
 size_t dushmem_size_g(const size_t *source, int pe);
 ptrdiff_t dushmem_ptrdiff_g(const ptrdiff_t *source, int pe);
+#endif
 long double dushmem_longdouble_g(const long double *source, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 dushmem_impl_half dushmem_half_g(const dushmem_impl_half *source, int pe);
 dushmem_impl_bfloat16 dushmem_bfloat16_g(const dushmem_impl_bfloat16 *source, int pe);
+#endif
 float dushmem_ctx_float_g(dushmem_ctx_t ctx, const float *source, int pe);
 double dushmem_ctx_double_g(dushmem_ctx_t ctx, const double *source, int pe);
 char dushmem_ctx_char_g(dushmem_ctx_t ctx, const char *source, int pe);
@@ -603,6 +617,7 @@ ptrdiff_t dushmem_ctx_ptrdiff_g(dushmem_ctx_t ctx, const ptrdiff_t *source, int 
 long double dushmem_ctx_longdouble_g(dushmem_ctx_t ctx, const long double *source, int pe);
 dushmem_impl_half dushmem_ctx_half_g(dushmem_ctx_t ctx, const dushmem_impl_half *source, int pe);
 dushmem_impl_bfloat16 dushmem_ctx_bfloat16_g(dushmem_ctx_t ctx, const dushmem_impl_bfloat16 *source, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Strided get: dst and sst are the strides of dest and source in elements, at least 1. */
 void dushmem_float_iget(float *dest, const float *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
@@ -628,9 +643,12 @@ void dushmem_uint32_iget(uint32_t *dest, const uint32_t *source, ptrdiff_t dst, 
 void dushmem_uint64_iget(uint64_t *dest, const uint64_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_size_iget(size_t *dest, const size_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_ptrdiff_iget(ptrdiff_t *dest, const ptrdiff_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+#endif
 void dushmem_longdouble_iget(long double *dest, const long double *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 void dushmem_half_iget(dushmem_impl_half *dest, const dushmem_impl_half *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_bfloat16_iget(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+#endif
 void dushmem_ctx_float_iget(dushmem_ctx_t ctx, float *dest, const float *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_ctx_double_iget(dushmem_ctx_t ctx, double *dest, const double *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_ctx_char_iget(dushmem_ctx_t ctx, char *dest, const char *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
@@ -657,6 +675,7 @@ void dushmem_ctx_ptrdiff_iget(dushmem_ctx_t ctx, ptrdiff_t *dest, const ptrdiff_
 void dushmem_ctx_longdouble_iget(dushmem_ctx_t ctx, long double *dest, const long double *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_ctx_half_iget(dushmem_ctx_t ctx, dushmem_impl_half *dest, const dushmem_impl_half *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_ctx_bfloat16_iget(dushmem_ctx_t ctx, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Strided get, elements of N bits. */
 void dushmem_iget8(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
@@ -664,13 +683,12 @@ void dushmem_iget16(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst
 void dushmem_iget32(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_iget64(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_iget128(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+#endif
 void dushmem_ctx_iget8(dushmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_ctx_iget16(dushmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_ctx_iget32(dushmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_ctx_iget64(dushmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 void dushmem_ctx_iget128(dushmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-
-#endif
 
 /* Strided get of blocks of bsize elements; dst and sst count elements from one block to the next. */
 void dushmem_float_ibget(float *dest, const float *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe);
@@ -737,7 +755,6 @@ void dushmem_ctx_ibget16(dushmem_ctx_t ctx, void *dest, const void *source, ptrd
 void dushmem_ctx_ibget32(dushmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe);
 void dushmem_ctx_ibget64(dushmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe);
 void dushmem_ctx_ibget128(dushmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe);
-
 #ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* As put; source is in use until quiet. */
@@ -764,9 +781,12 @@ void dushmem_uint32_put_nbi(uint32_t *dest, const uint32_t *source, size_t nelem
 void dushmem_uint64_put_nbi(uint64_t *dest, const uint64_t *source, size_t nelems, int pe);
 void dushmem_size_put_nbi(size_t *dest, const size_t *source, size_t nelems, int pe);
 void dushmem_ptrdiff_put_nbi(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe);
+#endif
 void dushmem_longdouble_put_nbi(long double *dest, const long double *source, size_t nelems, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 void dushmem_half_put_nbi(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int pe);
 void dushmem_bfloat16_put_nbi(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int pe);
+#endif
 void dushmem_ctx_float_put_nbi(dushmem_ctx_t ctx, float *dest, const float *source, size_t nelems, int pe);
 void dushmem_ctx_double_put_nbi(dushmem_ctx_t ctx, double *dest, const double *source, size_t nelems, int pe);
 void dushmem_ctx_char_put_nbi(dushmem_ctx_t ctx, char *dest, const char *source, size_t nelems, int pe);
@@ -793,6 +813,7 @@ void dushmem_ctx_ptrdiff_put_nbi(dushmem_ctx_t ctx, ptrdiff_t *dest, const ptrdi
 void dushmem_ctx_longdouble_put_nbi(dushmem_ctx_t ctx, long double *dest, const long double *source, size_t nelems, int pe);
 void dushmem_ctx_half_put_nbi(dushmem_ctx_t ctx, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int pe);
 void dushmem_ctx_bfloat16_put_nbi(dushmem_ctx_t ctx, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* As put, elements of N bits; source is in use until quiet. */
 void dushmem_put8_nbi(void *dest, const void *source, size_t nelems, int pe);
@@ -800,15 +821,19 @@ void dushmem_put16_nbi(void *dest, const void *source, size_t nelems, int pe);
 void dushmem_put32_nbi(void *dest, const void *source, size_t nelems, int pe);
 void dushmem_put64_nbi(void *dest, const void *source, size_t nelems, int pe);
 void dushmem_put128_nbi(void *dest, const void *source, size_t nelems, int pe);
+#endif
 void dushmem_ctx_put8_nbi(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, int pe);
 void dushmem_ctx_put16_nbi(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, int pe);
 void dushmem_ctx_put32_nbi(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, int pe);
 void dushmem_ctx_put64_nbi(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, int pe);
 void dushmem_ctx_put128_nbi(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* As put, nelems bytes; source is in use until quiet. */
 void dushmem_putmem_nbi(void *dest, const void *source, size_t nelems, int pe);
+#endif
 void dushmem_ctx_putmem_nbi(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* As get; dest is valid after quiet. */
 void dushmem_float_get_nbi(float *dest, const float *source, size_t nelems, int pe);
@@ -834,9 +859,12 @@ void dushmem_uint32_get_nbi(uint32_t *dest, const uint32_t *source, size_t nelem
 void dushmem_uint64_get_nbi(uint64_t *dest, const uint64_t *source, size_t nelems, int pe);
 void dushmem_size_get_nbi(size_t *dest, const size_t *source, size_t nelems, int pe);
 void dushmem_ptrdiff_get_nbi(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe);
+#endif
 void dushmem_longdouble_get_nbi(long double *dest, const long double *source, size_t nelems, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 void dushmem_half_get_nbi(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int pe);
 void dushmem_bfloat16_get_nbi(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int pe);
+#endif
 void dushmem_ctx_float_get_nbi(dushmem_ctx_t ctx, float *dest, const float *source, size_t nelems, int pe);
 void dushmem_ctx_double_get_nbi(dushmem_ctx_t ctx, double *dest, const double *source, size_t nelems, int pe);
 void dushmem_ctx_char_get_nbi(dushmem_ctx_t ctx, char *dest, const char *source, size_t nelems, int pe);
@@ -863,6 +891,7 @@ void dushmem_ctx_ptrdiff_get_nbi(dushmem_ctx_t ctx, ptrdiff_t *dest, const ptrdi
 void dushmem_ctx_longdouble_get_nbi(dushmem_ctx_t ctx, long double *dest, const long double *source, size_t nelems, int pe);
 void dushmem_ctx_half_get_nbi(dushmem_ctx_t ctx, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int pe);
 void dushmem_ctx_bfloat16_get_nbi(dushmem_ctx_t ctx, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* As get, elements of N bits; dest is valid after quiet. */
 void dushmem_get8_nbi(void *dest, const void *source, size_t nelems, int pe);
@@ -870,20 +899,20 @@ void dushmem_get16_nbi(void *dest, const void *source, size_t nelems, int pe);
 void dushmem_get32_nbi(void *dest, const void *source, size_t nelems, int pe);
 void dushmem_get64_nbi(void *dest, const void *source, size_t nelems, int pe);
 void dushmem_get128_nbi(void *dest, const void *source, size_t nelems, int pe);
+#endif
 void dushmem_ctx_get8_nbi(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, int pe);
 void dushmem_ctx_get16_nbi(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, int pe);
 void dushmem_ctx_get32_nbi(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, int pe);
 void dushmem_ctx_get64_nbi(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, int pe);
 void dushmem_ctx_get128_nbi(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* As get, nelems bytes; dest is valid after quiet. */
 void dushmem_getmem_nbi(void *dest, const void *source, size_t nelems, int pe);
+#endif
 void dushmem_ctx_getmem_nbi(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, int pe);
 
-#endif
-
 /* ---- Atomic memory operations (OpenSHMEM 1.6, section 9.7) ---- */
-
 #ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Reads the value. */
@@ -901,6 +930,7 @@ uint32_t dushmem_uint32_atomic_fetch(const uint32_t *source, int pe);
 uint64_t dushmem_uint64_atomic_fetch(const uint64_t *source, int pe);
 size_t dushmem_size_atomic_fetch(const size_t *source, int pe);
 ptrdiff_t dushmem_ptrdiff_atomic_fetch(const ptrdiff_t *source, int pe);
+#endif
 float dushmem_ctx_float_atomic_fetch(dushmem_ctx_t ctx, const float *source, int pe);
 double dushmem_ctx_double_atomic_fetch(dushmem_ctx_t ctx, const double *source, int pe);
 int dushmem_ctx_int_atomic_fetch(dushmem_ctx_t ctx, const int *source, int pe);
@@ -915,6 +945,7 @@ uint32_t dushmem_ctx_uint32_atomic_fetch(dushmem_ctx_t ctx, const uint32_t *sour
 uint64_t dushmem_ctx_uint64_atomic_fetch(dushmem_ctx_t ctx, const uint64_t *source, int pe);
 size_t dushmem_ctx_size_atomic_fetch(dushmem_ctx_t ctx, const size_t *source, int pe);
 ptrdiff_t dushmem_ctx_ptrdiff_atomic_fetch(dushmem_ctx_t ctx, const ptrdiff_t *source, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Writes the value. */
 void dushmem_float_atomic_set(float *dest, float value, int pe);
@@ -931,6 +962,7 @@ void dushmem_uint32_atomic_set(uint32_t *dest, uint32_t value, int pe);
 void dushmem_uint64_atomic_set(uint64_t *dest, uint64_t value, int pe);
 void dushmem_size_atomic_set(size_t *dest, size_t value, int pe);
 void dushmem_ptrdiff_atomic_set(ptrdiff_t *dest, ptrdiff_t value, int pe);
+#endif
 void dushmem_ctx_float_atomic_set(dushmem_ctx_t ctx, float *dest, float value, int pe);
 void dushmem_ctx_double_atomic_set(dushmem_ctx_t ctx, double *dest, double value, int pe);
 void dushmem_ctx_int_atomic_set(dushmem_ctx_t ctx, int *dest, int value, int pe);
@@ -945,6 +977,7 @@ void dushmem_ctx_uint32_atomic_set(dushmem_ctx_t ctx, uint32_t *dest, uint32_t v
 void dushmem_ctx_uint64_atomic_set(dushmem_ctx_t ctx, uint64_t *dest, uint64_t value, int pe);
 void dushmem_ctx_size_atomic_set(dushmem_ctx_t ctx, size_t *dest, size_t value, int pe);
 void dushmem_ctx_ptrdiff_atomic_set(dushmem_ctx_t ctx, ptrdiff_t *dest, ptrdiff_t value, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Writes value if the old value is cond; returns the old value. */
 int dushmem_int_atomic_compare_swap(int *dest, int cond, int value, int pe);
@@ -959,6 +992,7 @@ uint32_t dushmem_uint32_atomic_compare_swap(uint32_t *dest, uint32_t cond, uint3
 uint64_t dushmem_uint64_atomic_compare_swap(uint64_t *dest, uint64_t cond, uint64_t value, int pe);
 size_t dushmem_size_atomic_compare_swap(size_t *dest, size_t cond, size_t value, int pe);
 ptrdiff_t dushmem_ptrdiff_atomic_compare_swap(ptrdiff_t *dest, ptrdiff_t cond, ptrdiff_t value, int pe);
+#endif
 int dushmem_ctx_int_atomic_compare_swap(dushmem_ctx_t ctx, int *dest, int cond, int value, int pe);
 long dushmem_ctx_long_atomic_compare_swap(dushmem_ctx_t ctx, long *dest, long cond, long value, int pe);
 long long dushmem_ctx_longlong_atomic_compare_swap(dushmem_ctx_t ctx, long long *dest, long long cond, long long value, int pe);
@@ -971,6 +1005,7 @@ uint32_t dushmem_ctx_uint32_atomic_compare_swap(dushmem_ctx_t ctx, uint32_t *des
 uint64_t dushmem_ctx_uint64_atomic_compare_swap(dushmem_ctx_t ctx, uint64_t *dest, uint64_t cond, uint64_t value, int pe);
 size_t dushmem_ctx_size_atomic_compare_swap(dushmem_ctx_t ctx, size_t *dest, size_t cond, size_t value, int pe);
 ptrdiff_t dushmem_ctx_ptrdiff_atomic_compare_swap(dushmem_ctx_t ctx, ptrdiff_t *dest, ptrdiff_t cond, ptrdiff_t value, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Writes the value and returns the old one. */
 float dushmem_float_atomic_swap(float *dest, float value, int pe);
@@ -987,6 +1022,7 @@ uint32_t dushmem_uint32_atomic_swap(uint32_t *dest, uint32_t value, int pe);
 uint64_t dushmem_uint64_atomic_swap(uint64_t *dest, uint64_t value, int pe);
 size_t dushmem_size_atomic_swap(size_t *dest, size_t value, int pe);
 ptrdiff_t dushmem_ptrdiff_atomic_swap(ptrdiff_t *dest, ptrdiff_t value, int pe);
+#endif
 float dushmem_ctx_float_atomic_swap(dushmem_ctx_t ctx, float *dest, float value, int pe);
 double dushmem_ctx_double_atomic_swap(dushmem_ctx_t ctx, double *dest, double value, int pe);
 int dushmem_ctx_int_atomic_swap(dushmem_ctx_t ctx, int *dest, int value, int pe);
@@ -1001,6 +1037,7 @@ uint32_t dushmem_ctx_uint32_atomic_swap(dushmem_ctx_t ctx, uint32_t *dest, uint3
 uint64_t dushmem_ctx_uint64_atomic_swap(dushmem_ctx_t ctx, uint64_t *dest, uint64_t value, int pe);
 size_t dushmem_ctx_size_atomic_swap(dushmem_ctx_t ctx, size_t *dest, size_t value, int pe);
 ptrdiff_t dushmem_ctx_ptrdiff_atomic_swap(dushmem_ctx_t ctx, ptrdiff_t *dest, ptrdiff_t value, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Adds 1 and returns the old value. */
 int dushmem_int_atomic_fetch_inc(int *dest, int pe);
@@ -1015,6 +1052,7 @@ uint32_t dushmem_uint32_atomic_fetch_inc(uint32_t *dest, int pe);
 uint64_t dushmem_uint64_atomic_fetch_inc(uint64_t *dest, int pe);
 size_t dushmem_size_atomic_fetch_inc(size_t *dest, int pe);
 ptrdiff_t dushmem_ptrdiff_atomic_fetch_inc(ptrdiff_t *dest, int pe);
+#endif
 int dushmem_ctx_int_atomic_fetch_inc(dushmem_ctx_t ctx, int *dest, int pe);
 long dushmem_ctx_long_atomic_fetch_inc(dushmem_ctx_t ctx, long *dest, int pe);
 long long dushmem_ctx_longlong_atomic_fetch_inc(dushmem_ctx_t ctx, long long *dest, int pe);
@@ -1027,6 +1065,7 @@ uint32_t dushmem_ctx_uint32_atomic_fetch_inc(dushmem_ctx_t ctx, uint32_t *dest, 
 uint64_t dushmem_ctx_uint64_atomic_fetch_inc(dushmem_ctx_t ctx, uint64_t *dest, int pe);
 size_t dushmem_ctx_size_atomic_fetch_inc(dushmem_ctx_t ctx, size_t *dest, int pe);
 ptrdiff_t dushmem_ctx_ptrdiff_atomic_fetch_inc(dushmem_ctx_t ctx, ptrdiff_t *dest, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Adds 1. */
 void dushmem_int_atomic_inc(int *dest, int pe);
@@ -1041,6 +1080,7 @@ void dushmem_uint32_atomic_inc(uint32_t *dest, int pe);
 void dushmem_uint64_atomic_inc(uint64_t *dest, int pe);
 void dushmem_size_atomic_inc(size_t *dest, int pe);
 void dushmem_ptrdiff_atomic_inc(ptrdiff_t *dest, int pe);
+#endif
 void dushmem_ctx_int_atomic_inc(dushmem_ctx_t ctx, int *dest, int pe);
 void dushmem_ctx_long_atomic_inc(dushmem_ctx_t ctx, long *dest, int pe);
 void dushmem_ctx_longlong_atomic_inc(dushmem_ctx_t ctx, long long *dest, int pe);
@@ -1053,6 +1093,7 @@ void dushmem_ctx_uint32_atomic_inc(dushmem_ctx_t ctx, uint32_t *dest, int pe);
 void dushmem_ctx_uint64_atomic_inc(dushmem_ctx_t ctx, uint64_t *dest, int pe);
 void dushmem_ctx_size_atomic_inc(dushmem_ctx_t ctx, size_t *dest, int pe);
 void dushmem_ctx_ptrdiff_atomic_inc(dushmem_ctx_t ctx, ptrdiff_t *dest, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Adds value, wrapping, and returns the old value. */
 int dushmem_int_atomic_fetch_add(int *dest, int value, int pe);
@@ -1067,6 +1108,7 @@ uint32_t dushmem_uint32_atomic_fetch_add(uint32_t *dest, uint32_t value, int pe)
 uint64_t dushmem_uint64_atomic_fetch_add(uint64_t *dest, uint64_t value, int pe);
 size_t dushmem_size_atomic_fetch_add(size_t *dest, size_t value, int pe);
 ptrdiff_t dushmem_ptrdiff_atomic_fetch_add(ptrdiff_t *dest, ptrdiff_t value, int pe);
+#endif
 int dushmem_ctx_int_atomic_fetch_add(dushmem_ctx_t ctx, int *dest, int value, int pe);
 long dushmem_ctx_long_atomic_fetch_add(dushmem_ctx_t ctx, long *dest, long value, int pe);
 long long dushmem_ctx_longlong_atomic_fetch_add(dushmem_ctx_t ctx, long long *dest, long long value, int pe);
@@ -1079,6 +1121,7 @@ uint32_t dushmem_ctx_uint32_atomic_fetch_add(dushmem_ctx_t ctx, uint32_t *dest, 
 uint64_t dushmem_ctx_uint64_atomic_fetch_add(dushmem_ctx_t ctx, uint64_t *dest, uint64_t value, int pe);
 size_t dushmem_ctx_size_atomic_fetch_add(dushmem_ctx_t ctx, size_t *dest, size_t value, int pe);
 ptrdiff_t dushmem_ctx_ptrdiff_atomic_fetch_add(dushmem_ctx_t ctx, ptrdiff_t *dest, ptrdiff_t value, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Adds value, wrapping. */
 void dushmem_int_atomic_add(int *dest, int value, int pe);
@@ -1093,6 +1136,7 @@ void dushmem_uint32_atomic_add(uint32_t *dest, uint32_t value, int pe);
 void dushmem_uint64_atomic_add(uint64_t *dest, uint64_t value, int pe);
 void dushmem_size_atomic_add(size_t *dest, size_t value, int pe);
 void dushmem_ptrdiff_atomic_add(ptrdiff_t *dest, ptrdiff_t value, int pe);
+#endif
 void dushmem_ctx_int_atomic_add(dushmem_ctx_t ctx, int *dest, int value, int pe);
 void dushmem_ctx_long_atomic_add(dushmem_ctx_t ctx, long *dest, long value, int pe);
 void dushmem_ctx_longlong_atomic_add(dushmem_ctx_t ctx, long long *dest, long long value, int pe);
@@ -1105,6 +1149,7 @@ void dushmem_ctx_uint32_atomic_add(dushmem_ctx_t ctx, uint32_t *dest, uint32_t v
 void dushmem_ctx_uint64_atomic_add(dushmem_ctx_t ctx, uint64_t *dest, uint64_t value, int pe);
 void dushmem_ctx_size_atomic_add(dushmem_ctx_t ctx, size_t *dest, size_t value, int pe);
 void dushmem_ctx_ptrdiff_atomic_add(dushmem_ctx_t ctx, ptrdiff_t *dest, ptrdiff_t value, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Bitwise and; returns the old value. */
 unsigned int dushmem_uint_atomic_fetch_and(unsigned int *dest, unsigned int value, int pe);
@@ -1117,6 +1162,7 @@ uint64_t dushmem_uint64_atomic_fetch_and(uint64_t *dest, uint64_t value, int pe)
 int dushmem_int_atomic_fetch_and(int *dest, int value, int pe);
 long dushmem_long_atomic_fetch_and(long *dest, long value, int pe);
 long long dushmem_longlong_atomic_fetch_and(long long *dest, long long value, int pe);
+#endif
 unsigned int dushmem_ctx_uint_atomic_fetch_and(dushmem_ctx_t ctx, unsigned int *dest, unsigned int value, int pe);
 unsigned long dushmem_ctx_ulong_atomic_fetch_and(dushmem_ctx_t ctx, unsigned long *dest, unsigned long value, int pe);
 unsigned long long dushmem_ctx_ulonglong_atomic_fetch_and(dushmem_ctx_t ctx, unsigned long long *dest, unsigned long long value, int pe);
@@ -1127,6 +1173,7 @@ uint64_t dushmem_ctx_uint64_atomic_fetch_and(dushmem_ctx_t ctx, uint64_t *dest, 
 int dushmem_ctx_int_atomic_fetch_and(dushmem_ctx_t ctx, int *dest, int value, int pe);
 long dushmem_ctx_long_atomic_fetch_and(dushmem_ctx_t ctx, long *dest, long value, int pe);
 long long dushmem_ctx_longlong_atomic_fetch_and(dushmem_ctx_t ctx, long long *dest, long long value, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Bitwise and. */
 void dushmem_uint_atomic_and(unsigned int *dest, unsigned int value, int pe);
@@ -1139,6 +1186,7 @@ void dushmem_uint64_atomic_and(uint64_t *dest, uint64_t value, int pe);
 void dushmem_int_atomic_and(int *dest, int value, int pe);
 void dushmem_long_atomic_and(long *dest, long value, int pe);
 void dushmem_longlong_atomic_and(long long *dest, long long value, int pe);
+#endif
 void dushmem_ctx_uint_atomic_and(dushmem_ctx_t ctx, unsigned int *dest, unsigned int value, int pe);
 void dushmem_ctx_ulong_atomic_and(dushmem_ctx_t ctx, unsigned long *dest, unsigned long value, int pe);
 void dushmem_ctx_ulonglong_atomic_and(dushmem_ctx_t ctx, unsigned long long *dest, unsigned long long value, int pe);
@@ -1149,6 +1197,7 @@ void dushmem_ctx_uint64_atomic_and(dushmem_ctx_t ctx, uint64_t *dest, uint64_t v
 void dushmem_ctx_int_atomic_and(dushmem_ctx_t ctx, int *dest, int value, int pe);
 void dushmem_ctx_long_atomic_and(dushmem_ctx_t ctx, long *dest, long value, int pe);
 void dushmem_ctx_longlong_atomic_and(dushmem_ctx_t ctx, long long *dest, long long value, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Bitwise or; returns the old value. */
 unsigned int dushmem_uint_atomic_fetch_or(unsigned int *dest, unsigned int value, int pe);
@@ -1161,6 +1210,7 @@ uint64_t dushmem_uint64_atomic_fetch_or(uint64_t *dest, uint64_t value, int pe);
 int dushmem_int_atomic_fetch_or(int *dest, int value, int pe);
 long dushmem_long_atomic_fetch_or(long *dest, long value, int pe);
 long long dushmem_longlong_atomic_fetch_or(long long *dest, long long value, int pe);
+#endif
 unsigned int dushmem_ctx_uint_atomic_fetch_or(dushmem_ctx_t ctx, unsigned int *dest, unsigned int value, int pe);
 unsigned long dushmem_ctx_ulong_atomic_fetch_or(dushmem_ctx_t ctx, unsigned long *dest, unsigned long value, int pe);
 unsigned long long dushmem_ctx_ulonglong_atomic_fetch_or(dushmem_ctx_t ctx, unsigned long long *dest, unsigned long long value, int pe);
@@ -1171,6 +1221,7 @@ uint64_t dushmem_ctx_uint64_atomic_fetch_or(dushmem_ctx_t ctx, uint64_t *dest, u
 int dushmem_ctx_int_atomic_fetch_or(dushmem_ctx_t ctx, int *dest, int value, int pe);
 long dushmem_ctx_long_atomic_fetch_or(dushmem_ctx_t ctx, long *dest, long value, int pe);
 long long dushmem_ctx_longlong_atomic_fetch_or(dushmem_ctx_t ctx, long long *dest, long long value, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Bitwise or. */
 void dushmem_uint_atomic_or(unsigned int *dest, unsigned int value, int pe);
@@ -1183,6 +1234,7 @@ void dushmem_uint64_atomic_or(uint64_t *dest, uint64_t value, int pe);
 void dushmem_int_atomic_or(int *dest, int value, int pe);
 void dushmem_long_atomic_or(long *dest, long value, int pe);
 void dushmem_longlong_atomic_or(long long *dest, long long value, int pe);
+#endif
 void dushmem_ctx_uint_atomic_or(dushmem_ctx_t ctx, unsigned int *dest, unsigned int value, int pe);
 void dushmem_ctx_ulong_atomic_or(dushmem_ctx_t ctx, unsigned long *dest, unsigned long value, int pe);
 void dushmem_ctx_ulonglong_atomic_or(dushmem_ctx_t ctx, unsigned long long *dest, unsigned long long value, int pe);
@@ -1193,6 +1245,7 @@ void dushmem_ctx_uint64_atomic_or(dushmem_ctx_t ctx, uint64_t *dest, uint64_t va
 void dushmem_ctx_int_atomic_or(dushmem_ctx_t ctx, int *dest, int value, int pe);
 void dushmem_ctx_long_atomic_or(dushmem_ctx_t ctx, long *dest, long value, int pe);
 void dushmem_ctx_longlong_atomic_or(dushmem_ctx_t ctx, long long *dest, long long value, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Bitwise exclusive or; returns the old value. */
 unsigned int dushmem_uint_atomic_fetch_xor(unsigned int *dest, unsigned int value, int pe);
@@ -1205,6 +1258,7 @@ uint64_t dushmem_uint64_atomic_fetch_xor(uint64_t *dest, uint64_t value, int pe)
 int dushmem_int_atomic_fetch_xor(int *dest, int value, int pe);
 long dushmem_long_atomic_fetch_xor(long *dest, long value, int pe);
 long long dushmem_longlong_atomic_fetch_xor(long long *dest, long long value, int pe);
+#endif
 unsigned int dushmem_ctx_uint_atomic_fetch_xor(dushmem_ctx_t ctx, unsigned int *dest, unsigned int value, int pe);
 unsigned long dushmem_ctx_ulong_atomic_fetch_xor(dushmem_ctx_t ctx, unsigned long *dest, unsigned long value, int pe);
 unsigned long long dushmem_ctx_ulonglong_atomic_fetch_xor(dushmem_ctx_t ctx, unsigned long long *dest, unsigned long long value, int pe);
@@ -1215,6 +1269,7 @@ uint64_t dushmem_ctx_uint64_atomic_fetch_xor(dushmem_ctx_t ctx, uint64_t *dest, 
 int dushmem_ctx_int_atomic_fetch_xor(dushmem_ctx_t ctx, int *dest, int value, int pe);
 long dushmem_ctx_long_atomic_fetch_xor(dushmem_ctx_t ctx, long *dest, long value, int pe);
 long long dushmem_ctx_longlong_atomic_fetch_xor(dushmem_ctx_t ctx, long long *dest, long long value, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Bitwise exclusive or. */
 void dushmem_uint_atomic_xor(unsigned int *dest, unsigned int value, int pe);
@@ -1227,6 +1282,7 @@ void dushmem_uint64_atomic_xor(uint64_t *dest, uint64_t value, int pe);
 void dushmem_int_atomic_xor(int *dest, int value, int pe);
 void dushmem_long_atomic_xor(long *dest, long value, int pe);
 void dushmem_longlong_atomic_xor(long long *dest, long long value, int pe);
+#endif
 void dushmem_ctx_uint_atomic_xor(dushmem_ctx_t ctx, unsigned int *dest, unsigned int value, int pe);
 void dushmem_ctx_ulong_atomic_xor(dushmem_ctx_t ctx, unsigned long *dest, unsigned long value, int pe);
 void dushmem_ctx_ulonglong_atomic_xor(dushmem_ctx_t ctx, unsigned long long *dest, unsigned long long value, int pe);
@@ -1237,8 +1293,6 @@ void dushmem_ctx_uint64_atomic_xor(dushmem_ctx_t ctx, uint64_t *dest, uint64_t v
 void dushmem_ctx_int_atomic_xor(dushmem_ctx_t ctx, int *dest, int value, int pe);
 void dushmem_ctx_long_atomic_xor(dushmem_ctx_t ctx, long *dest, long value, int pe);
 void dushmem_ctx_longlong_atomic_xor(dushmem_ctx_t ctx, long long *dest, long long value, int pe);
-
-#endif
 
 /* Reads the value; *fetch is valid after quiet. */
 void dushmem_float_atomic_fetch_nbi(float *fetch, const float *source, int pe);
@@ -1445,7 +1499,6 @@ void dushmem_ctx_long_atomic_fetch_xor_nbi(dushmem_ctx_t ctx, long *fetch, long 
 void dushmem_ctx_longlong_atomic_fetch_xor_nbi(dushmem_ctx_t ctx, long long *fetch, long long *dest, long long value, int pe);
 
 /* ---- Signals (OpenSHMEM 1.6, section 9.8) ---- */
-
 #ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* A put, after which the word sig_addr of PE pe is set or added to (sig_op). */
@@ -1472,9 +1525,12 @@ void dushmem_uint32_put_signal(uint32_t *dest, const uint32_t *source, size_t ne
 void dushmem_uint64_put_signal(uint64_t *dest, const uint64_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_size_put_signal(size_t *dest, const size_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_ptrdiff_put_signal(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
+#endif
 void dushmem_longdouble_put_signal(long double *dest, const long double *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 void dushmem_half_put_signal(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_bfloat16_put_signal(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
+#endif
 void dushmem_ctx_float_put_signal(dushmem_ctx_t ctx, float *dest, const float *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_ctx_double_put_signal(dushmem_ctx_t ctx, double *dest, const double *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_ctx_char_put_signal(dushmem_ctx_t ctx, char *dest, const char *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
@@ -1501,6 +1557,7 @@ void dushmem_ctx_ptrdiff_put_signal(dushmem_ctx_t ctx, ptrdiff_t *dest, const pt
 void dushmem_ctx_longdouble_put_signal(dushmem_ctx_t ctx, long double *dest, const long double *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_ctx_half_put_signal(dushmem_ctx_t ctx, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_ctx_bfloat16_put_signal(dushmem_ctx_t ctx, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* As put_signal, elements of N bits. */
 void dushmem_put8_signal(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
@@ -1508,15 +1565,19 @@ void dushmem_put16_signal(void *dest, const void *source, size_t nelems, uint64_
 void dushmem_put32_signal(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_put64_signal(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_put128_signal(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
+#endif
 void dushmem_ctx_put8_signal(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_ctx_put16_signal(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_ctx_put32_signal(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_ctx_put64_signal(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_ctx_put128_signal(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* As put_signal, nelems bytes. */
 void dushmem_putmem_signal(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
+#endif
 void dushmem_ctx_putmem_signal(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* A put, after which the word sig_addr of PE pe is set or added to (sig_op); source is in use until quiet. */
 void dushmem_float_put_signal_nbi(float *dest, const float *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
@@ -1542,9 +1603,12 @@ void dushmem_uint32_put_signal_nbi(uint32_t *dest, const uint32_t *source, size_
 void dushmem_uint64_put_signal_nbi(uint64_t *dest, const uint64_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_size_put_signal_nbi(size_t *dest, const size_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_ptrdiff_put_signal_nbi(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
+#endif
 void dushmem_longdouble_put_signal_nbi(long double *dest, const long double *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 void dushmem_half_put_signal_nbi(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_bfloat16_put_signal_nbi(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
+#endif
 void dushmem_ctx_float_put_signal_nbi(dushmem_ctx_t ctx, float *dest, const float *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_ctx_double_put_signal_nbi(dushmem_ctx_t ctx, double *dest, const double *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_ctx_char_put_signal_nbi(dushmem_ctx_t ctx, char *dest, const char *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
@@ -1571,6 +1635,7 @@ void dushmem_ctx_ptrdiff_put_signal_nbi(dushmem_ctx_t ctx, ptrdiff_t *dest, cons
 void dushmem_ctx_longdouble_put_signal_nbi(dushmem_ctx_t ctx, long double *dest, const long double *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_ctx_half_put_signal_nbi(dushmem_ctx_t ctx, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_ctx_bfloat16_put_signal_nbi(dushmem_ctx_t ctx, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* As put_signal, elements of N bits; source is in use until quiet. */
 void dushmem_put8_signal_nbi(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
@@ -1578,27 +1643,26 @@ void dushmem_put16_signal_nbi(void *dest, const void *source, size_t nelems, uin
 void dushmem_put32_signal_nbi(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_put64_signal_nbi(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_put128_signal_nbi(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
+#endif
 void dushmem_ctx_put8_signal_nbi(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_ctx_put16_signal_nbi(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_ctx_put32_signal_nbi(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_ctx_put64_signal_nbi(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 void dushmem_ctx_put128_signal_nbi(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* As put_signal, nelems bytes; source is in use until quiet. */
 void dushmem_putmem_signal_nbi(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
-void dushmem_ctx_putmem_signal_nbi(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
-
 #endif
+void dushmem_ctx_putmem_signal_nbi(dushmem_ctx_t ctx, void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 
 /* Adds to a signal word of PE pe. */
 void dushmem_signal_add(uint64_t *sig_addr, uint64_t signal, int pe);
 void dushmem_ctx_signal_add(dushmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signal, int pe);
-
 #ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Reads a signal word of the calling PE. */
 uint64_t dushmem_signal_fetch(const uint64_t *sig_addr);
-
 #endif
 
 /* Sets a signal word of PE pe. */
@@ -1614,7 +1678,6 @@ void dushmem_ctx_session_start(dushmem_ctx_t ctx, long options, const dushmem_ct
 void dushmem_ctx_session_stop(dushmem_ctx_t ctx);
 
 /* ---- Collectives (OpenSHMEM 1.6, section 9.10) ---- */
-
 #ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Waits for all PEs; completes the default context first. */
@@ -1650,13 +1713,14 @@ int dushmem_uint32_alltoall(dushmem_team_t team, uint32_t *dest, const uint32_t 
 int dushmem_uint64_alltoall(dushmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nelems);
 int dushmem_size_alltoall(dushmem_team_t team, size_t *dest, const size_t *source, size_t nelems);
 int dushmem_ptrdiff_alltoall(dushmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems);
+#endif
 int dushmem_longdouble_alltoall(dushmem_team_t team, long double *dest, const long double *source, size_t nelems);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 int dushmem_half_alltoall(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems);
 int dushmem_bfloat16_alltoall(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems);
 
 /* As alltoall, nelems bytes a pair of PEs. */
 int dushmem_alltoallmem(dushmem_team_t team, void *dest, const void *source, size_t nelems);
-
 #endif
 
 /* As alltoall, with every sst-th element of source and every dst-th of dest. */
@@ -1689,7 +1753,6 @@ int dushmem_bfloat16_alltoalls(dushmem_team_t team, dushmem_impl_bfloat16 *dest,
 
 /* As alltoalls, nelems bytes a pair of PEs. */
 int dushmem_alltoallsmem(dushmem_team_t team, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems);
-
 #ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Copies source of PE_root to dest on every PE of the team, its own included. */
@@ -1716,14 +1779,14 @@ int dushmem_uint32_broadcast(dushmem_team_t team, uint32_t *dest, const uint32_t
 int dushmem_uint64_broadcast(dushmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nelems, int PE_root);
 int dushmem_size_broadcast(dushmem_team_t team, size_t *dest, const size_t *source, size_t nelems, int PE_root);
 int dushmem_ptrdiff_broadcast(dushmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int PE_root);
+#endif
 int dushmem_longdouble_broadcast(dushmem_team_t team, long double *dest, const long double *source, size_t nelems, int PE_root);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 int dushmem_half_broadcast(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int PE_root);
 int dushmem_bfloat16_broadcast(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int PE_root);
 
 /* As broadcast, nelems bytes. */
 int dushmem_broadcastmem(dushmem_team_t team, void *dest, const void *source, size_t nelems, int PE_root);
-
-#endif
 
 /* Concatenates the elements of each PE, nelems may differ, into dest, in team order. */
 int dushmem_float_collect(dushmem_team_t team, float *dest, const float *source, size_t nelems);
@@ -1749,11 +1812,11 @@ int dushmem_uint32_collect(dushmem_team_t team, uint32_t *dest, const uint32_t *
 int dushmem_uint64_collect(dushmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nelems);
 int dushmem_size_collect(dushmem_team_t team, size_t *dest, const size_t *source, size_t nelems);
 int dushmem_ptrdiff_collect(dushmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems);
+#endif
 int dushmem_longdouble_collect(dushmem_team_t team, long double *dest, const long double *source, size_t nelems);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 int dushmem_half_collect(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems);
 int dushmem_bfloat16_collect(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems);
-
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Concatenates nelems elements of each PE into dest, in team order. */
 int dushmem_float_fcollect(dushmem_team_t team, float *dest, const float *source, size_t nelems);
@@ -1779,16 +1842,14 @@ int dushmem_uint32_fcollect(dushmem_team_t team, uint32_t *dest, const uint32_t 
 int dushmem_uint64_fcollect(dushmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nelems);
 int dushmem_size_fcollect(dushmem_team_t team, size_t *dest, const size_t *source, size_t nelems);
 int dushmem_ptrdiff_fcollect(dushmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems);
+#endif
 int dushmem_longdouble_fcollect(dushmem_team_t team, long double *dest, const long double *source, size_t nelems);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 int dushmem_half_fcollect(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems);
 int dushmem_bfloat16_fcollect(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems);
 
-#endif
-
 /* As collect, nelems bytes of this PE. */
 int dushmem_collectmem(dushmem_team_t team, void *dest, const void *source, size_t nelems);
-
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* As fcollect, nelems bytes of each PE. */
 int dushmem_fcollectmem(dushmem_team_t team, void *dest, const void *source, size_t nelems);
@@ -1877,7 +1938,9 @@ int dushmem_uint32_max_reduce(dushmem_team_t team, uint32_t *dest, const uint32_
 int dushmem_uint64_max_reduce(dushmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
 int dushmem_size_max_reduce(dushmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
 int dushmem_ptrdiff_max_reduce(dushmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nreduce);
+#endif
 int dushmem_longdouble_max_reduce(dushmem_team_t team, long double *dest, const long double *source, size_t nreduce);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 int dushmem_half_max_reduce(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce);
 int dushmem_bfloat16_max_reduce(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce);
 
@@ -1905,7 +1968,9 @@ int dushmem_uint32_min_reduce(dushmem_team_t team, uint32_t *dest, const uint32_
 int dushmem_uint64_min_reduce(dushmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
 int dushmem_size_min_reduce(dushmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
 int dushmem_ptrdiff_min_reduce(dushmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nreduce);
+#endif
 int dushmem_longdouble_min_reduce(dushmem_team_t team, long double *dest, const long double *source, size_t nreduce);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 int dushmem_half_min_reduce(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce);
 int dushmem_bfloat16_min_reduce(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce);
 
@@ -1933,9 +1998,11 @@ int dushmem_uint32_sum_reduce(dushmem_team_t team, uint32_t *dest, const uint32_
 int dushmem_uint64_sum_reduce(dushmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
 int dushmem_size_sum_reduce(dushmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
 int dushmem_ptrdiff_sum_reduce(dushmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nreduce);
+#endif
 int dushmem_longdouble_sum_reduce(dushmem_team_t team, long double *dest, const long double *source, size_t nreduce);
 int dushmem_complexd_sum_reduce(dushmem_team_t team, dushmem_impl_complexd *dest, const dushmem_impl_complexd *source, size_t nreduce);
 int dushmem_complexf_sum_reduce(dushmem_team_t team, dushmem_impl_complexf *dest, const dushmem_impl_complexf *source, size_t nreduce);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 int dushmem_half_sum_reduce(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce);
 int dushmem_bfloat16_sum_reduce(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce);
 
@@ -1963,13 +2030,13 @@ int dushmem_uint32_prod_reduce(dushmem_team_t team, uint32_t *dest, const uint32
 int dushmem_uint64_prod_reduce(dushmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
 int dushmem_size_prod_reduce(dushmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
 int dushmem_ptrdiff_prod_reduce(dushmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nreduce);
+#endif
 int dushmem_longdouble_prod_reduce(dushmem_team_t team, long double *dest, const long double *source, size_t nreduce);
 int dushmem_complexd_prod_reduce(dushmem_team_t team, dushmem_impl_complexd *dest, const dushmem_impl_complexd *source, size_t nreduce);
 int dushmem_complexf_prod_reduce(dushmem_team_t team, dushmem_impl_complexf *dest, const dushmem_impl_complexf *source, size_t nreduce);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 int dushmem_half_prod_reduce(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce);
 int dushmem_bfloat16_prod_reduce(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce);
-
-#endif
 
 /* Sum over the PEs of the team up to this one, element by element. */
 int dushmem_float_sum_inscan(dushmem_team_t team, float *dest, const float *source, size_t nelems);
@@ -1995,9 +2062,11 @@ int dushmem_uint32_sum_inscan(dushmem_team_t team, uint32_t *dest, const uint32_
 int dushmem_uint64_sum_inscan(dushmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nelems);
 int dushmem_size_sum_inscan(dushmem_team_t team, size_t *dest, const size_t *source, size_t nelems);
 int dushmem_ptrdiff_sum_inscan(dushmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems);
+#endif
 int dushmem_longdouble_sum_inscan(dushmem_team_t team, long double *dest, const long double *source, size_t nelems);
 int dushmem_complexd_sum_inscan(dushmem_team_t team, dushmem_impl_complexd *dest, const dushmem_impl_complexd *source, size_t nelems);
 int dushmem_complexf_sum_inscan(dushmem_team_t team, dushmem_impl_complexf *dest, const dushmem_impl_complexf *source, size_t nelems);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 int dushmem_half_sum_inscan(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems);
 int dushmem_bfloat16_sum_inscan(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems);
 
@@ -2025,13 +2094,13 @@ int dushmem_uint32_sum_exscan(dushmem_team_t team, uint32_t *dest, const uint32_
 int dushmem_uint64_sum_exscan(dushmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nelems);
 int dushmem_size_sum_exscan(dushmem_team_t team, size_t *dest, const size_t *source, size_t nelems);
 int dushmem_ptrdiff_sum_exscan(dushmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems);
+#endif
 int dushmem_longdouble_sum_exscan(dushmem_team_t team, long double *dest, const long double *source, size_t nelems);
 int dushmem_complexd_sum_exscan(dushmem_team_t team, dushmem_impl_complexd *dest, const dushmem_impl_complexd *source, size_t nelems);
 int dushmem_complexf_sum_exscan(dushmem_team_t team, dushmem_impl_complexf *dest, const dushmem_impl_complexf *source, size_t nelems);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 int dushmem_half_sum_exscan(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems);
 int dushmem_bfloat16_sum_exscan(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems);
-
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Waits for the team's PEs; completes the default context first. */
 int dushmem_barrier(dushmem_team_t team);
@@ -2120,7 +2189,9 @@ int dushmem_uint32_max_reducescatter(dushmem_team_t team, uint32_t *dest, const 
 int dushmem_uint64_max_reducescatter(dushmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
 int dushmem_size_max_reducescatter(dushmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
 int dushmem_ptrdiff_max_reducescatter(dushmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nreduce);
+#endif
 int dushmem_longdouble_max_reducescatter(dushmem_team_t team, long double *dest, const long double *source, size_t nreduce);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 int dushmem_half_max_reducescatter(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce);
 int dushmem_bfloat16_max_reducescatter(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce);
 
@@ -2148,7 +2219,9 @@ int dushmem_uint32_min_reducescatter(dushmem_team_t team, uint32_t *dest, const 
 int dushmem_uint64_min_reducescatter(dushmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
 int dushmem_size_min_reducescatter(dushmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
 int dushmem_ptrdiff_min_reducescatter(dushmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nreduce);
+#endif
 int dushmem_longdouble_min_reducescatter(dushmem_team_t team, long double *dest, const long double *source, size_t nreduce);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 int dushmem_half_min_reducescatter(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce);
 int dushmem_bfloat16_min_reducescatter(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce);
 
@@ -2176,9 +2249,11 @@ int dushmem_uint32_sum_reducescatter(dushmem_team_t team, uint32_t *dest, const 
 int dushmem_uint64_sum_reducescatter(dushmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
 int dushmem_size_sum_reducescatter(dushmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
 int dushmem_ptrdiff_sum_reducescatter(dushmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nreduce);
+#endif
 int dushmem_longdouble_sum_reducescatter(dushmem_team_t team, long double *dest, const long double *source, size_t nreduce);
 int dushmem_complexd_sum_reducescatter(dushmem_team_t team, dushmem_impl_complexd *dest, const dushmem_impl_complexd *source, size_t nreduce);
 int dushmem_complexf_sum_reducescatter(dushmem_team_t team, dushmem_impl_complexf *dest, const dushmem_impl_complexf *source, size_t nreduce);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 int dushmem_half_sum_reducescatter(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce);
 int dushmem_bfloat16_sum_reducescatter(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce);
 
@@ -2206,16 +2281,16 @@ int dushmem_uint32_prod_reducescatter(dushmem_team_t team, uint32_t *dest, const
 int dushmem_uint64_prod_reducescatter(dushmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
 int dushmem_size_prod_reducescatter(dushmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
 int dushmem_ptrdiff_prod_reducescatter(dushmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nreduce);
+#endif
 int dushmem_longdouble_prod_reducescatter(dushmem_team_t team, long double *dest, const long double *source, size_t nreduce);
 int dushmem_complexd_prod_reducescatter(dushmem_team_t team, dushmem_impl_complexd *dest, const dushmem_impl_complexd *source, size_t nreduce);
 int dushmem_complexf_prod_reducescatter(dushmem_team_t team, dushmem_impl_complexf *dest, const dushmem_impl_complexf *source, size_t nreduce);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 int dushmem_half_prod_reducescatter(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce);
 int dushmem_bfloat16_prod_reducescatter(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce);
-
 #endif
 
 /* ---- Point-to-point synchronization (OpenSHMEM 1.6, section 9.11) ---- */
-
 #ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Waits until *ivar compares so with cmp_value. */
@@ -2444,22 +2519,21 @@ size_t dushmem_ushort_test_some_vector(unsigned short *ivars, size_t nelems, siz
 
 /* Waits until the signal word compares so and returns it. */
 uint64_t dushmem_signal_wait_until(uint64_t *sig_addr, int cmp, uint64_t cmp_value);
-
 #endif
 
 /* ---- Memory ordering (OpenSHMEM 1.6, section 9.12) ---- */
-
 #ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Orders deliveries to each PE: earlier puts, atomics and stores before later ones. */
 void dushmem_fence(void);
+#endif
 void dushmem_ctx_fence(dushmem_ctx_t ctx);
+#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Completes all earlier operations of the context, visible to all PEs. */
 void dushmem_quiet(void);
-void dushmem_ctx_quiet(dushmem_ctx_t ctx);
-
 #endif
+void dushmem_ctx_quiet(dushmem_ctx_t ctx);
 
 /* Completes the earlier operations to the PEs listed. */
 void dushmem_pe_quiet(const int *target_pes, size_t npes);
@@ -2489,10 +2563,11 @@ DUSHMEM_IMPL_INLINE_FAMILY(dushmem)
 }
 #endif
 
-#include <dushmem/gen/dushmem_generic.h>
-
-#if defined(__CUDACC__) || defined(__HIPCC__) || defined(DUSHMEM_EMU)
-#include <dushmem/device.h>
+#ifdef DUSHMEM_IMPL_DEVICE_COMPILER
+#include <dushmem/gen/device_dushmem.h>
+#include <dushmem/gen/device_dushmemx.h>
 #endif
+
+#include <dushmem/gen/dushmem_generic.h>
 
 #endif

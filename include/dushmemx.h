@@ -122,21 +122,17 @@ int dushmemx_culibrary_init(struct CUlib_st *library);
 
 /* Ends what culibrary_init began. */
 int dushmemx_culibrary_finalize(struct CUlib_st *library);
-
 #ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Version of the library. */
 void dushmemx_vendor_get_version_info(int *major, int *minor, int *patch);
-
 #endif
 
 /* ---- Memory management (OpenSHMEM 1.6, section 9.3) ---- */
-
 #ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Address that reaches the object on all PEs of the team at once: NULL, there is none on this machine. */
 void *dushmemx_mc_ptr(dushmem_team_t team, const void *ptr);
-
 #endif
 
 /* Registers a buffer of the program as source and destination of transfers. */
@@ -171,12 +167,10 @@ int dushmemx_team_split_list(dushmem_team_t parent_team, const int *pes, int npe
 int dushmemx_qp_create(int num_qps, dushmemx_qp_handle_t **out_qp_array);
 
 /* ---- Signals (OpenSHMEM 1.6, section 9.8) ---- */
-
 #ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Sets or adds to (sig_op) a signal word of PE pe. */
 void dushmemx_signal_op(uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
-
 #endif
 
 /* ---- Operations on a stream (OpenSHMEM 1.6, section 9.6) ---- */

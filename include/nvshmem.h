@@ -77,7 +77,6 @@ extern "C" {
 
 /* Joins the job. Collective; calls are counted, each needs its finalize. */
 void nvshmem_init(void);
-
 #ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Number of the calling PE. */
@@ -85,12 +84,10 @@ int nvshmem_my_pe(void);
 
 /* Number of PEs of the job. */
 int nvshmem_n_pes(void);
-
 #endif
 
 /* Leaves the job with the last of as many calls as init had. Collective. */
 void nvshmem_finalize(void);
-
 #ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Ends the whole job with this exit status; one PE suffices. Does not return. */
@@ -104,7 +101,6 @@ void nvshmem_info_get_version(int *major, int *minor);
 
 /* Stores the vendor string, at most MAX_NAME_LEN characters. */
 void nvshmem_info_get_name(char *name);
-
 #endif
 
 /* ---- Thread support (OpenSHMEM 1.6, section 9.2) ---- */
@@ -130,7 +126,6 @@ void *nvshmem_align(size_t alignment, size_t size);
 void *nvshmem_calloc(size_t count, size_t size);
 
 /* ---- Teams (OpenSHMEM 1.6, section 9.4) ---- */
-
 #ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Number of the calling PE in the team, or -1. */
@@ -141,7 +136,6 @@ int nvshmem_team_n_pes(nvshmem_team_t team);
 
 /* Number in dest_team of PE src_pe of src_team, or -1. */
 int nvshmem_team_translate_pe(nvshmem_team_t src_team, int src_pe, nvshmem_team_t dest_team);
-
 #endif
 
 /* A new team of every stride-th PE of the parent. Collective on the parent; 0 on all its PEs on success. */
@@ -157,7 +151,6 @@ void nvshmem_team_destroy(nvshmem_team_t team);
 void nvshmem_team_get_config(nvshmem_team_t team, nvshmem_team_config_t *config);
 
 /* ---- Remote memory access (OpenSHMEM 1.6, section 9.6) ---- */
-
 #ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Copies nelems elements to PE pe; source may be reused on return. */
@@ -429,11 +422,9 @@ void nvshmem_get128_nbi(void *dest, const void *source, size_t nelems, int pe);
 
 /* As get, nelems bytes; dest is valid after quiet. */
 void nvshmem_getmem_nbi(void *dest, const void *source, size_t nelems, int pe);
-
 #endif
 
 /* ---- Atomic memory operations (OpenSHMEM 1.6, section 9.7) ---- */
-
 #ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Reads the value. */
@@ -625,11 +616,9 @@ void nvshmem_uint64_atomic_xor(uint64_t *dest, uint64_t value, int pe);
 void nvshmem_int_atomic_xor(int *dest, int value, int pe);
 void nvshmem_long_atomic_xor(long *dest, long value, int pe);
 void nvshmem_longlong_atomic_xor(long long *dest, long long value, int pe);
-
 #endif
 
 /* ---- Signals (OpenSHMEM 1.6, section 9.8) ---- */
-
 #ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* A put, after which the word sig_addr of PE pe is set or added to (sig_op). */
@@ -708,11 +697,9 @@ void nvshmem_putmem_signal_nbi(void *dest, const void *source, size_t nelems, ui
 
 /* Reads a signal word of the calling PE. */
 uint64_t nvshmem_signal_fetch(const uint64_t *sig_addr);
-
 #endif
 
 /* ---- Collectives (OpenSHMEM 1.6, section 9.10) ---- */
-
 #ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Waits for all PEs; completes the default context first. */
@@ -1144,11 +1131,9 @@ int nvshmem_uint64_prod_reducescatter(nvshmem_team_t team, uint64_t *dest, const
 int nvshmem_size_prod_reducescatter(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
 int nvshmem_half_prod_reducescatter(nvshmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce);
 int nvshmem_bfloat16_prod_reducescatter(nvshmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce);
-
 #endif
 
 /* ---- Point-to-point synchronization (OpenSHMEM 1.6, section 9.11) ---- */
-
 #ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Waits until *ivar compares so with cmp_value. */
@@ -1377,11 +1362,9 @@ size_t nvshmem_ushort_test_some_vector(unsigned short *ivars, size_t nelems, siz
 
 /* Waits until the signal word compares so and returns it. */
 uint64_t nvshmem_signal_wait_until(uint64_t *sig_addr, int cmp, uint64_t cmp_value);
-
 #endif
 
 /* ---- Memory ordering (OpenSHMEM 1.6, section 9.12) ---- */
-
 #ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Orders deliveries to each PE: earlier puts, atomics and stores before later ones. */
@@ -1389,7 +1372,6 @@ void nvshmem_fence(void);
 
 /* Completes all earlier operations of the context, visible to all PEs. */
 void nvshmem_quiet(void);
-
 #endif
 
 #if !defined(DUSHMEM_NO_INLINE) && !defined(DUSHMEM_IMPL_DEVICE_COMPILER)
@@ -1400,10 +1382,11 @@ DUSHMEM_IMPL_INLINE_FAMILY(nvshmem)
 }
 #endif
 
-#define nvshmem_sync nvshmem_team_sync
-
-#if defined(__CUDACC__) || defined(__HIPCC__) || defined(DUSHMEM_EMU)
-#include <dushmem/device.h>
+#ifdef DUSHMEM_IMPL_DEVICE_COMPILER
+#include <dushmem/gen/device_nvshmem.h>
+#include <dushmem/gen/device_nvshmemx.h>
 #endif
+
+#define nvshmem_sync nvshmem_team_sync
 
 #endif

@@ -130,12 +130,10 @@ int nvshmemx_culibrary_init(struct CUlib_st *library);
 
 /* Ends what culibrary_init began. */
 int nvshmemx_culibrary_finalize(struct CUlib_st *library);
-
 #ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Version of the library. */
 void nvshmemx_vendor_get_version_info(int *major, int *minor, int *patch);
-
 #endif
 
 /* What NVSHMEM's headers call to initialise. */
@@ -148,12 +146,10 @@ void nvshmemid_hostlib_finalize(void *device_ctx, void *transport_device_ctx);
 int nvshmemid_init_status(void);
 
 /* ---- Memory management (OpenSHMEM 1.6, section 9.3) ---- */
-
 #ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Address that reaches the object on all PEs of the team at once: NULL, there is none on this machine. */
 void *nvshmemx_mc_ptr(nvshmem_team_t team, const void *ptr);
-
 #endif
 
 /* Registers a buffer of the program as source and destination of transfers. */
@@ -185,12 +181,10 @@ int nvshmemx_team_init(nvshmem_team_t *team, nvshmem_team_config_t *config, long
 int nvshmemx_qp_create(int num_qps, nvshmemx_qp_handle_t **out_qp_array);
 
 /* ---- Signals (OpenSHMEM 1.6, section 9.8) ---- */
-
 #ifndef DUSHMEM_IMPL_DEVICE_COMPILER
 
 /* Sets or adds to (sig_op) a signal word of PE pe. */
 void nvshmemx_signal_op(uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
-
 #endif
 
 /* ---- Operations on a stream (OpenSHMEM 1.6, section 9.6) ---- */

@@ -12,7 +12,7 @@
  * except where "in place" is said. When a call returns, the own dest is complete and source can be changed; the next
  * call may use the same buffers at once, whatever the other members are doing.
  *
- * All return 0, or 1 without doing anything, after one line about it, where there is no such team, it was destroyed,
+ * They return 0, or 1 without doing anything, after one line about it, where there is no such team, it was destroyed,
  * this PE is no member, or the root is none. A bad address ends the job.
  *
  * Reductions combine by rank, from 0 on, whatever the length: floating-point results are the same bits on all
@@ -45,11 +45,11 @@ struct op {
 /* Waits until all members have called it. What a member's threads of S wrote before is seen by all afterwards; puts
  * to peers out of reach of loads and stores are not completed. */
 template <class S = scope::thread> DUSHMEM_IMPL_FN int sync(int32_t team);
-template <class S = scope::thread> DUSHMEM_IMPL_FN int sync_all();
+template <class S = scope::thread> DUSHMEM_IMPL_FN void sync_all();
 
 /* The same, and before it completes all that this PE's kernels have issued on the default context. */
 template <class S = scope::thread> DUSHMEM_IMPL_FN int barrier(int32_t team);
-template <class S = scope::thread> DUSHMEM_IMPL_FN int barrier_all();
+template <class S = scope::thread> DUSHMEM_IMPL_FN void barrier_all();
 
 /* Copies nelems elements at source of the member root to dest of all members, the root's included. In place. */
 template <class S = scope::thread, class T>

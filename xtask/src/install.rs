@@ -7,6 +7,7 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Component, Path, PathBuf};
+use std::process::Command;
 
 /// What an installation is made of.
 #[derive(Debug)]
@@ -160,11 +161,11 @@ fn stage_files(stage: &Path, built: &Path, compat_names: bool) -> Result<(), Str
     archive(&built.join("libdushmem_capi.a"), &lib.join("libdushmem.a"))?;
     link(&shared, &lib.join("libdushmem.so.0"))?;
     link("libdushmem.so.0", &lib.join("libdushmem.so"))?;
-    // Build files of other installations link a host and a device library. The device part is in headers.
+    // Build files of other installations link a host and a device library.
     for family in ["dushmem", "nvshmem"] {
         link("libdushmem.so.0", &lib.join(format!("lib{family}_host.so")))?;
         link("libdushmem.a", &lib.join(format!("lib{family}_host.a")))?;
-        write(&lib.join(format!("lib{family}_device.a")), "!<arch>\n")?;
+        device_archive(family, &lib)?;
     }
     write(&lib.join("pkgconfig/dushmem.pc"), &pkg_config())?;
     let cmake = lib.join("cmake/dushmem");
@@ -181,6 +182,23 @@ fn stage_files(stage: &Path, built: &Path, compat_names: bool) -> Result<(), Str
     write(&stage.join(LIST), "")?;
     let list = files(stage)?.iter().map(|path| format!("{}\n", path.display())).collect::<String>();
     write(&stage.join(LIST), &list)
+}
+
+/// The device library of a family, which links and holds no function: those are in the headers. Its one object says
+/// so to `strings` and `nm`.
+fn device_archive(family: &str, lib: &Path) -> Result<(), String> {
+    let (source, object) = (lib.join("marker.c"), lib.join("marker.o"));
+    let text =
+        format!("dushmem {VERSION}: the device functions are in the headers, there is nothing to link");
+    write(&source, &format!("const char dushmem_impl_{family}_device_library[] = \"{text}\";\n"))?;
+    let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
+    run(Command::new(compiler).args(["-c", "-fPIC", "-O1"]).arg(&source).arg("-o").arg(&object))?;
+    let archive = lib.join(format!("lib{family}_device.a"));
+    run(Command::new("ar").arg("rcsD").arg(&archive).arg(&object))?;
+    for path in [source, object] {
+        fs::remove_file(&path).map_err(at(&path))?;
+    }
+    Ok(())
 }
 
 fn pkg_config() -> String {

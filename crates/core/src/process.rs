@@ -59,7 +59,7 @@ pub fn set_global_exit(exit: fn(i32) -> !) {
 }
 
 /// Ends the job with this status, as a kernel asked for.
-pub(crate) fn global_exit(world: &World, status: i32) -> ! {
+pub fn global_exit(world: &World, status: i32) -> ! {
     if let Some(exit) = GLOBAL_EXIT.get() {
         exit(status);
     }

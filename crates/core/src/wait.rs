@@ -110,13 +110,27 @@ pub enum Yielded {
     Idle,
 }
 
+/// What a fiber scheduler is told by the fiber that runs.
+#[derive(Clone, Copy, Debug)]
+pub enum Giving<'a> {
+    /// It waits for this.
+    Wait(&'a WaitRecord),
+    /// It has looked at something in vain, and may do so again.
+    Look,
+    /// What it waited for is there.
+    Ended,
+}
+
+/// What a fiber scheduler sets.
+pub type GiveWay = fn(Giving<'_>) -> Yielded;
+
 thread_local! {
-    static GIVE_WAY: Cell<Option<fn() -> Yielded>> = const { Cell::new(None) };
+    static GIVE_WAY: Cell<Option<GiveWay>> = const { Cell::new(None) };
 }
 
 /// Sets what waits on this OS thread do instead of spinning: the emulator's fibers set it. Returns what
 /// was set before.
-pub fn set_give_way(hook: Option<fn() -> Yielded>) -> Option<fn() -> Yielded> {
+pub fn set_give_way(hook: Option<GiveWay>) -> Option<GiveWay> {
     GIVE_WAY.replace(hook)
 }
 
@@ -128,7 +142,7 @@ pub fn in_fiber() -> bool {
 /// Lets another fiber or another thread run once.
 pub fn give_way() {
     match GIVE_WAY.get() {
-        Some(hook) => drop(hook()),
+        Some(hook) => drop(hook(Giving::Look)),
         None => dushmem_os::cpu::yield_now(),
     }
 }
@@ -171,16 +185,15 @@ fn wait_slow<R>(
             }
         }
     }
-    let _noted = slot.map(|slot| slot.note(&record()));
-    let mut nap = Duration::from_micros(50);
+    let record = record();
+    let _noted = slot.map(|slot| slot.note(&record));
+    if let Some(hook) = hook {
+        let value = wait_in_fiber(hook, &record, ready, sleep);
+        hook(Giving::Ended);
+        return value;
+    }
+    let mut nap = NAP_MIN;
     loop {
-        if let Some(hook) = hook {
-            while hook() == Yielded::Ran {
-                if let Some(value) = ready() {
-                    return value;
-                }
-            }
-        }
         if let Some(value) = ready() {
             return value;
         }
@@ -191,7 +204,35 @@ fn wait_slow<R>(
             }
             return value;
         }
-        nap = (nap * 2).min(Duration::from_millis(10));
+        nap = (nap * 2).min(NAP_MAX);
+    }
+}
+
+/// Waiters for words that a store can change which rings no bell look again after so long: at first, and at most.
+const NAP_MIN: Duration = Duration::from_micros(50);
+const NAP_MAX: Duration = Duration::from_millis(10);
+
+fn wait_in_fiber<R>(
+    hook: GiveWay,
+    record: &WaitRecord,
+    ready: &mut dyn FnMut() -> Option<R>,
+    mut sleep: impl FnMut(Duration),
+) -> R {
+    let mut nap = NAP_MIN;
+    loop {
+        while hook(Giving::Wait(record)) == Yielded::Ran {
+            if let Some(value) = ready() {
+                return value;
+            }
+        }
+        if let Some(value) = ready() {
+            return value;
+        }
+        sleep(nap);
+        if let Some(value) = ready() {
+            return value;
+        }
+        nap = (nap * 2).min(NAP_MAX);
     }
 }
 

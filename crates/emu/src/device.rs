@@ -5,8 +5,9 @@
 use crate::error::{Code, Failure, Result};
 use dushmem_core::wait::SpinPolicy;
 use std::cell::Cell;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Mutex, OnceLock};
 
 /// Most threads of a block.
 pub const MAX_THREADS_PER_BLOCK: u32 = 1024;
@@ -18,15 +19,19 @@ pub const MAX_GRID: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
 pub const SHARED_DEFAULT: usize = 48 << 10;
 /// Bytes of dynamic shared memory that a kernel can ask for by its attribute.
 pub const SHARED_OPT_IN: usize = 227 << 10;
-/// Threads that a warp has.
-pub const WARP: u32 = 32;
 /// Blocks that a launch can have running (or waiting) at the same time: multiprocessors times blocks on
 /// one. Each needs an OS thread of its own only while others wait.
 pub const RESIDENT_BLOCKS: u32 = MULTIPROCESSORS * BLOCKS_PER_MULTIPROCESSOR;
 /// Multiprocessors that a device reports.
-pub const MULTIPROCESSORS: u32 = 32;
+pub const MULTIPROCESSORS: u32 = 16;
 /// Blocks that one multiprocessor takes at a time.
-pub const BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
+pub const BLOCKS_PER_MULTIPROCESSOR: u32 = 16;
+/// Threads that one multiprocessor takes at a time. All threads of all multiprocessors can have a stack.
+pub const THREADS_PER_MULTIPROCESSOR: u32 = 1536;
+/// Bytes of shared memory of a multiprocessor; each block takes [`SHARED_RESERVED`] beside its own.
+pub const SHARED_PER_MULTIPROCESSOR: usize = 228 << 10;
+/// See [`SHARED_PER_MULTIPROCESSOR`].
+pub const SHARED_RESERVED: usize = 1 << 10;
 
 /// Devices there are when nobody says anything.
 const DEFAULT_DEVICES: u32 = 8;
@@ -73,6 +78,103 @@ pub fn parallel_blocks() -> u32 {
     static CPUS: OnceLock<u32> = OnceLock::new();
     let cpus = *CPUS.get_or_init(|| dushmem_os::cpu::usable_cpus() as u32);
     (cpus / PES.load(Ordering::Relaxed)).max(1)
+}
+
+/// Threads of a warp: 32, or 64 if `DUSHMEM_EMU_WARP` says so.
+pub fn warp() -> u32 {
+    static WIDTH: OnceLock<u32> = OnceLock::new();
+    *WIDTH.get_or_init(|| match std::env::var("DUSHMEM_EMU_WARP") {
+        Err(_) => 32,
+        Ok(text) => match text.trim() {
+            "" | "32" => 32,
+            "64" => 64,
+            other => {
+                let line = format!("dushmem: DUSHMEM_EMU_WARP={other}: a warp has 32 or 64 lanes; 32 it is");
+                dushmem_os::say::say(&line);
+                32
+            }
+        },
+    })
+}
+
+/// What a GPU thread is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Threads {
+    /// A fiber.
+    Fibers,
+    /// An OS thread.
+    Os,
+}
+
+/// The variable that says what GPU threads are.
+pub const THREADS_VARIABLE: &str = "DUSHMEM_EMU_THREADS";
+
+/// What GPU threads shall be; None: what their program was compiled for.
+pub fn threads() -> Option<Threads> {
+    static THREADS: OnceLock<Option<Threads>> = OnceLock::new();
+    *THREADS.get_or_init(|| {
+        let text = std::env::var(THREADS_VARIABLE).unwrap_or_default();
+        match text.trim() {
+            "" => None,
+            "os" => Some(Threads::Os),
+            "fibers" => Some(Threads::Fibers),
+            other => {
+                dushmem_os::say::say(&format!(
+                    "dushmem: {THREADS_VARIABLE} = {other}: neither fibers nor os; taking what the program was \
+                     compiled for"
+                ));
+                None
+            }
+        }
+    })
+}
+
+/// Devices on which a kernel has failed, with what calls return from then on.
+static FAILED: Mutex<BTreeMap<u32, (Code, String)>> = Mutex::new(BTreeMap::new());
+static ANY_FAILED: AtomicBool = AtomicBool::new(false);
+
+/// A kernel has failed: what is called for the device from now on does, too. The first failure counts.
+pub fn fail(device: u32, code: Code, what: &str) {
+    let mut failed = FAILED.lock().unwrap_or_else(|e| e.into_inner());
+    failed.entry(device).or_insert_with(|| (code, what.to_owned()));
+    ANY_FAILED.store(true, Ordering::Release);
+}
+
+/// An error if a kernel has failed on the device.
+#[inline]
+pub fn alive(device: u32) -> Result<()> {
+    if ANY_FAILED.load(Ordering::Acquire) { look_at(device) } else { Ok(()) }
+}
+
+#[cold]
+fn look_at(device: u32) -> Result<()> {
+    match FAILED.lock().unwrap_or_else(|e| e.into_inner()).get(&device) {
+        Some((code, what)) => Err(Failure::new(*code, what.clone())),
+        None => Ok(()),
+    }
+}
+
+/// The device works again.
+pub fn reset(device: u32) {
+    FAILED.lock().unwrap_or_else(|e| e.into_inner()).remove(&device);
+}
+
+/// Pairs of devices of which the first may reach the second one's memory.
+static PEERS: Mutex<BTreeSet<(u32, u32)>> = Mutex::new(BTreeSet::new());
+
+/// Lets the calling thread's device reach another one's memory, or no longer. Kernels reach all memory anyway.
+pub fn enable_peer(peer: i32, enable: bool) -> Result<()> {
+    check(peer)?;
+    let pair = (current(), peer as u32);
+    if pair.0 == pair.1 {
+        return Err(Failure::new(Code::InvalidDevice, format!("peer = {peer}: is the current device")));
+    }
+    let mut peers = PEERS.lock().unwrap_or_else(|e| e.into_inner());
+    let (changed, code) = match enable {
+        true => (peers.insert(pair), Code::PeerAccessAlreadyEnabled),
+        false => (peers.remove(&pair), Code::PeerAccessNotEnabled),
+    };
+    if changed { Ok(()) } else { Err(Failure::new(code, format!("peer = {peer}, device {}", pair.0))) }
 }
 
 /// The calling thread's device.

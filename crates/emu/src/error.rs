@@ -13,18 +13,36 @@ pub enum Code {
     MemoryAllocation = 2,
     InitializationError = 3,
     InvalidConfiguration = 9,
+    InvalidPitchValue = 12,
+    InvalidSymbol = 13,
     InvalidMemcpyDirection = 21,
     InvalidDeviceFunction = 98,
     NoDevice = 100,
     InvalidDevice = 101,
     InvalidHandle = 400,
+    IllegalState = 401,
     NotReady = 600,
     IllegalAddress = 700,
     LaunchOutOfResources = 701,
+    PeerAccessAlreadyEnabled = 704,
+    PeerAccessNotEnabled = 705,
+    Assert = 710,
+    HostMemoryAlreadyRegistered = 712,
+    HostMemoryNotRegistered = 713,
     LaunchFailure = 719,
     CooperativeLaunchTooLarge = 720,
     NotPermitted = 800,
     NotSupported = 801,
+    StreamCaptureUnsupported = 900,
+    StreamCaptureInvalidated = 901,
+    StreamCaptureMerge = 902,
+    StreamCaptureUnmatched = 903,
+    StreamCaptureUnjoined = 904,
+    StreamCaptureIsolation = 905,
+    StreamCaptureImplicit = 906,
+    CapturedEvent = 907,
+    StreamCaptureWrongThread = 908,
+    GraphExecUpdateFailure = 910,
     Unknown = 999,
 }
 
@@ -50,6 +68,8 @@ const TABLE: &[Entry] = &[
         c"hipErrorInvalidConfiguration",
         c"invalid configuration argument",
     ),
+    entry(12, c"cudaErrorInvalidPitchValue", c"hipErrorInvalidPitchValue", c"invalid pitch argument"),
+    entry(13, c"cudaErrorInvalidSymbol", c"hipErrorInvalidSymbol", c"invalid device symbol"),
     entry(
         21,
         c"cudaErrorInvalidMemcpyDirection",
@@ -65,6 +85,12 @@ const TABLE: &[Entry] = &[
     entry(100, c"cudaErrorNoDevice", c"hipErrorNoDevice", c"no device is detected"),
     entry(101, c"cudaErrorInvalidDevice", c"hipErrorInvalidDevice", c"invalid device ordinal"),
     entry(400, c"cudaErrorInvalidResourceHandle", c"hipErrorInvalidHandle", c"invalid resource handle"),
+    entry(
+        401,
+        c"cudaErrorIllegalState",
+        c"hipErrorIllegalState",
+        c"the operation cannot be performed in the present state",
+    ),
     entry(600, c"cudaErrorNotReady", c"hipErrorNotReady", c"device not ready"),
     entry(
         700,
@@ -78,6 +104,31 @@ const TABLE: &[Entry] = &[
         c"hipErrorLaunchOutOfResources",
         c"too many resources requested for launch",
     ),
+    entry(
+        704,
+        c"cudaErrorPeerAccessAlreadyEnabled",
+        c"hipErrorPeerAccessAlreadyEnabled",
+        c"peer access is already enabled",
+    ),
+    entry(
+        705,
+        c"cudaErrorPeerAccessNotEnabled",
+        c"hipErrorPeerAccessNotEnabled",
+        c"peer access has not been enabled",
+    ),
+    entry(710, c"cudaErrorAssert", c"hipErrorAssert", c"device-side assert triggered"),
+    entry(
+        712,
+        c"cudaErrorHostMemoryAlreadyRegistered",
+        c"hipErrorHostMemoryAlreadyRegistered",
+        c"part or all of the requested memory range is already mapped",
+    ),
+    entry(
+        713,
+        c"cudaErrorHostMemoryNotRegistered",
+        c"hipErrorHostMemoryNotRegistered",
+        c"pointer does not correspond to a registered memory region",
+    ),
     entry(719, c"cudaErrorLaunchFailure", c"hipErrorLaunchFailure", c"unspecified launch failure"),
     entry(
         720,
@@ -87,6 +138,66 @@ const TABLE: &[Entry] = &[
     ),
     entry(800, c"cudaErrorNotPermitted", c"hipErrorNotPermitted", c"operation not permitted"),
     entry(801, c"cudaErrorNotSupported", c"hipErrorNotSupported", c"operation not supported"),
+    entry(
+        900,
+        c"cudaErrorStreamCaptureUnsupported",
+        c"hipErrorStreamCaptureUnsupported",
+        c"operation not permitted when stream is capturing",
+    ),
+    entry(
+        901,
+        c"cudaErrorStreamCaptureInvalidated",
+        c"hipErrorStreamCaptureInvalidated",
+        c"operation failed due to a previous error during capture",
+    ),
+    entry(
+        902,
+        c"cudaErrorStreamCaptureMerge",
+        c"hipErrorStreamCaptureMerge",
+        c"operation would result in a merge of separate capture sequences",
+    ),
+    entry(
+        903,
+        c"cudaErrorStreamCaptureUnmatched",
+        c"hipErrorStreamCaptureUnmatched",
+        c"capture was not ended in the same stream as it began",
+    ),
+    entry(
+        904,
+        c"cudaErrorStreamCaptureUnjoined",
+        c"hipErrorStreamCaptureUnjoined",
+        c"capturing stream has unjoined work",
+    ),
+    entry(
+        905,
+        c"cudaErrorStreamCaptureIsolation",
+        c"hipErrorStreamCaptureIsolation",
+        c"dependency created on uncaptured work in another stream",
+    ),
+    entry(
+        906,
+        c"cudaErrorStreamCaptureImplicit",
+        c"hipErrorStreamCaptureImplicit",
+        c"operation would make the legacy stream depend on a capturing blocking stream",
+    ),
+    entry(
+        907,
+        c"cudaErrorCapturedEvent",
+        c"hipErrorCapturedEvent",
+        c"operation not permitted on an event last recorded in a capturing stream",
+    ),
+    entry(
+        908,
+        c"cudaErrorStreamCaptureWrongThread",
+        c"hipErrorStreamCaptureWrongThread",
+        c"attempt to terminate a thread-local capture sequence from another thread",
+    ),
+    entry(
+        910,
+        c"cudaErrorGraphExecUpdateFailure",
+        c"hipErrorGraphExecUpdateFailure",
+        c"the graph update was not performed because it included changes which violated constraints specific to instantiated graph update",
+    ),
     entry(999, c"cudaErrorUnknown", c"hipErrorUnknown", c"unknown error"),
 ];
 
@@ -160,6 +271,49 @@ pub fn note<T>(result: Result<T>) -> i32 {
             DETAIL.with_borrow_mut(|detail| *detail = text.map(|text| (code, text)));
             code
         }
+    }
+}
+
+impl Code {
+    /// The code with this number; `Unknown` for any other.
+    pub fn from_number(number: i32) -> Code {
+        let all = [
+            Code::InvalidValue,
+            Code::MemoryAllocation,
+            Code::InitializationError,
+            Code::InvalidConfiguration,
+            Code::InvalidPitchValue,
+            Code::InvalidSymbol,
+            Code::InvalidMemcpyDirection,
+            Code::InvalidDeviceFunction,
+            Code::NoDevice,
+            Code::InvalidDevice,
+            Code::InvalidHandle,
+            Code::IllegalState,
+            Code::NotReady,
+            Code::IllegalAddress,
+            Code::LaunchOutOfResources,
+            Code::PeerAccessAlreadyEnabled,
+            Code::PeerAccessNotEnabled,
+            Code::Assert,
+            Code::HostMemoryAlreadyRegistered,
+            Code::HostMemoryNotRegistered,
+            Code::LaunchFailure,
+            Code::CooperativeLaunchTooLarge,
+            Code::NotPermitted,
+            Code::NotSupported,
+            Code::StreamCaptureUnsupported,
+            Code::StreamCaptureInvalidated,
+            Code::StreamCaptureMerge,
+            Code::StreamCaptureUnmatched,
+            Code::StreamCaptureUnjoined,
+            Code::StreamCaptureIsolation,
+            Code::StreamCaptureImplicit,
+            Code::CapturedEvent,
+            Code::StreamCaptureWrongThread,
+            Code::GraphExecUpdateFailure,
+        ];
+        all.into_iter().find(|code| *code as i32 == number).unwrap_or(Code::Unknown)
     }
 }
 

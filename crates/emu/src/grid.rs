@@ -4,9 +4,11 @@
 //! block waits for something (a block, a PE, the host), and when no block ends for a while because one
 //! spins on its own. Up to [`device::RESIDENT_BLOCKS`] blocks of a launch run or wait at a time.
 use crate::block::{self, Place};
-use crate::device;
+use crate::device::{self, Threads};
 use crate::error::{Code, Failure, Result};
-use crate::helpers;
+use crate::grid_barrier::GridBarrier;
+use crate::random::{self, Permutation, Random};
+use crate::{board, helpers, os_block};
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
@@ -45,8 +47,32 @@ impl Dim3 {
         Dim3::new(number % self.x, row % self.y, row / self.y)
     }
 
-    /// The same for grids, whose number of blocks can exceed 32 bits.
-    fn at_wide(self, number: u64) -> Dim3 {
+    /// The number of a position; the inverse of [`Dim3::at`].
+    #[inline]
+    pub(crate) fn number(self, at: Dim3) -> u32 {
+        (at.z * self.y + at.y) * self.x + at.x
+    }
+
+    /// The position after this one, in blocks of these extents.
+    #[inline]
+    pub(crate) fn step(&mut self, dims: Dim3) {
+        self.x += 1;
+        if self.x == dims.x {
+            self.x = 0;
+            self.y += 1;
+            if self.y == dims.y {
+                self.y = 0;
+                self.z += 1;
+            }
+        }
+    }
+
+    /// The same as `at` for grids, whose number of blocks can exceed 32 bits.
+    #[inline]
+    pub(crate) fn at_wide(self, number: u64) -> Dim3 {
+        if number < u64::from(self.x) {
+            return Dim3::new(number as u32, 0, 0);
+        }
         let (x, row) = (number % u64::from(self.x), number / u64::from(self.x));
         Dim3::new(x as u32, (row % u64::from(self.y)) as u32, (row / u64::from(self.y)) as u32)
     }
@@ -101,21 +127,32 @@ unsafe impl Sync for Kernel {}
 /// A launch.
 #[derive(Debug)]
 pub struct Grid {
-    name: String,
+    name: Arc<str>,
     kernel: Kernel,
     grid: Dim3,
     block: Dim3,
     shared: usize,
     cooperative: bool,
+    /// Each GPU thread has an OS thread.
+    os_threads: bool,
     blocks: u64,
+    /// Key of the random orders, and that of the blocks.
+    seed: Option<(u64, Permutation)>,
     next: AtomicU64,
     ended: AtomicU64,
     workers: AtomicU32,
     crew_called: AtomicBool,
+    start: Instant,
     end: Mutex<()>,
     ended_all: Condvar,
     released: AtomicBool,
+    barrier: GridBarrier,
+    device: u32,
+    failed: AtomicBool,
 }
+
+/// Launches that this process has made: the orders of each are its own.
+static LAUNCHES: AtomicU64 = AtomicU64::new(0);
 
 /// A launch that has run this long gets help from other CPUs.
 const HELP_AFTER: Duration = Duration::from_micros(50);
@@ -133,23 +170,35 @@ impl Grid {
         shared: usize,
         limit: usize,
     ) -> Result<Grid> {
-        let made = Grid {
-            name: name.to_owned(),
+        let mut made = Grid {
+            name: name.into(),
             kernel,
             grid,
             block,
             shared,
             cooperative: false,
+            os_threads: false,
             blocks: grid.count(),
+            seed: None,
             next: AtomicU64::new(0),
             ended: AtomicU64::new(0),
             workers: AtomicU32::new(1),
             crew_called: AtomicBool::new(false),
+            start: Instant::now(),
             end: Mutex::new(()),
             ended_all: Condvar::new(),
             released: AtomicBool::new(false),
+            barrier: GridBarrier::default(),
+            device: device::current(),
+            failed: AtomicBool::new(false),
         };
         check_shape(name, grid, block)?;
+        made.seed = random::seed().map(|seed| {
+            // Launches of one host thread come in the same order in each run.
+            let launch = LAUNCHES.fetch_add(1, Ordering::Relaxed);
+            let key = Random::new(&[seed, launch]).next();
+            (key, Permutation::new(made.blocks, key))
+        });
         if shared > limit {
             let remedy = if limit < device::SHARED_OPT_IN && shared <= device::SHARED_OPT_IN {
                 "; raise it with the kernel's MaxDynamicSharedMemorySize attribute"
@@ -164,20 +213,51 @@ impl Grid {
         Ok(made)
     }
 
+    /// Has each GPU thread run on an OS thread of its own, if the environment agrees. `compiled`: the kernel's
+    /// `__shared__` variables can be shared by OS threads.
+    pub fn threads(mut self, compiled: bool) -> Result<Grid> {
+        self.os_threads = match (device::threads(), compiled) {
+            (None, compiled) => compiled,
+            (Some(Threads::Fibers), _) => false,
+            (Some(Threads::Os), true) => true,
+            (Some(Threads::Os), false) => {
+                let detail = format!(
+                    "{}: {} = os, but the kernel's __shared__ variables can't be shared by OS threads: compile \
+                     all files with dushcc -fdushmem-os-threads",
+                    self.name,
+                    device::THREADS_VARIABLE
+                );
+                return Err(Failure::new(Code::InvalidConfiguration, detail));
+            }
+        };
+        Ok(self)
+    }
+
+    /// The device of the stream that runs it, where that isn't the calling thread's.
+    pub fn on_device(mut self, device: u32) -> Grid {
+        self.device = device;
+        self
+    }
+
+    /// Ends the grid, and has later calls for its device return the code.
+    pub(crate) fn fail(&self, code: Code, what: &str) {
+        device::fail(self.device, code, what);
+        self.failed.store(true, Ordering::Release);
+        self.barrier.wake();
+    }
+
+    /// True if a thread of the grid has trapped: none runs on.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Acquire)
+    }
+
     /// Has all blocks run at the same time, so that they can wait for each other.
     pub fn cooperative(mut self) -> Result<Grid> {
-        if self.blocks > u64::from(device::RESIDENT_BLOCKS) {
+        crate::occupancy::check_cooperative(&self.name, self.grid, self.block, self.shared)?;
+        let most = u64::from(os_block::MOST_MEMBERS);
+        if self.os_threads && self.blocks * self.block.count() > most {
             let detail = format!(
-                "{}: {} blocks; at most {} run at the same time",
-                self.name,
-                self.blocks,
-                device::RESIDENT_BLOCKS
-            );
-            return Err(Failure::new(Code::CooperativeLaunchTooLarge, detail));
-        }
-        if !block::room_for(self.blocks * self.block.count()) {
-            let detail = format!(
-                "{}: {} blocks of {} threads: too many stacks for one process",
+                "{}: {} blocks of {} threads, each an OS thread: a process has at most {most}",
                 self.name,
                 self.blocks,
                 self.block.count()
@@ -188,9 +268,34 @@ impl Grid {
         Ok(self)
     }
 
+    /// The kernel, for launches of the same shape; its arguments aren't released with this launch.
+    pub(crate) fn into_kernel(self) -> Kernel {
+        self.released.store(true, Ordering::Relaxed);
+        self.kernel
+    }
+
+    /// True if all blocks run at the same time.
+    pub(crate) fn is_cooperative(&self) -> bool {
+        self.cooperative
+    }
+
+    /// One thread of each block calls this, and returns when all blocks have.
+    pub(crate) fn meet(&self) {
+        self.barrier.meet(self.blocks, &self.failed);
+    }
+
     /// The kernel's name as the program wrote it.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    pub(crate) fn shared_name(&self) -> Arc<str> {
+        Arc::clone(&self.name)
+    }
+
+    /// What the watch shows about the launch.
+    pub(crate) fn launch(&self) -> board::Launch {
+        board::Launch { name: self.shared_name(), block: self.block }
     }
 
     pub(crate) fn grid_dim(&self) -> Dim3 {
@@ -216,11 +321,12 @@ impl Grid {
     }
 
     /// Runs the whole grid; returns when its last block has ended.
-    pub fn run(self) {
+    pub fn run(mut self) {
         if self.blocks == 1 {
-            block::run(&self, Dim3::new(0, 0, 0), self.place());
+            self.run_blocks();
             return self.release();
         }
+        self.start = Instant::now();
         let grid = Arc::new(self);
         helpers::watch(&grid);
         if grid.cooperative {
@@ -245,45 +351,73 @@ impl Grid {
         }
     }
 
-    fn place(&self) -> Place {
+    pub(crate) fn place(&self) -> Place {
         let mut place = Place::NONE;
         // SAFETY: `locate` fills in the place of the calling thread (`Grid::new`'s contract).
         unsafe { (self.kernel.locate)(&mut place) };
         place
     }
 
+    fn run_blocks(&self) -> u64 {
+        if self.os_threads { os_block::run(self) } else { block::run(self, self.place()) }
+    }
+
     /// Runs blocks until none is left to begin.
     pub(crate) fn work(self: &Arc<Self>) {
-        let place = self.place();
-        let start = Instant::now();
-        loop {
-            let number = self.next.fetch_add(1, Ordering::Relaxed);
-            if number >= self.blocks {
-                return;
-            }
-            block::run(self, self.grid.at_wide(number), place);
-            if self.ended.fetch_add(1, Ordering::AcqRel) + 1 == self.blocks {
-                drop(self.end.lock());
-                self.ended_all.notify_all();
-                return;
-            }
-            if !self.crew_called.load(Ordering::Relaxed) && start.elapsed() > HELP_AFTER {
-                self.call_crew();
-            }
+        let ended = self.run_blocks();
+        if self.ended.fetch_add(ended, Ordering::AcqRel) + ended == self.blocks {
+            drop(self.end.lock());
+            self.ended_all.notify_all();
         }
     }
 
-    fn call_crew(self: &Arc<Self>) {
-        if !self.crew_called.swap(true, Ordering::Relaxed) {
+    /// The number of the block that the calling OS thread, which has run so many, runs next.
+    #[inline]
+    pub(crate) fn begin_block(&self, ended: u64) -> Option<u64> {
+        let position = self.next.fetch_add(1, Ordering::Relaxed);
+        if position >= self.blocks {
+            return None;
+        }
+        // A look at the clock costs as much as a small block.
+        if self.blocks > 1
+            && self.seed.is_none()
+            && (ended.is_power_of_two() || ended % 16 == 0)
+            && !self.crew_called.load(Ordering::Relaxed)
+        {
+            self.call_crew_if_late();
+        }
+        Some(self.seed.map_or(position, |(_, order)| order.at(position)))
+    }
+
+    /// Blocks that haven't begun.
+    pub(crate) fn not_begun(&self) -> u64 {
+        self.blocks.saturating_sub(self.next.load(Ordering::Relaxed))
+    }
+
+    /// No block begins any more. Gives how many haven't.
+    pub(crate) fn give_up(&self) -> u64 {
+        self.blocks.saturating_sub(self.next.swap(self.blocks, Ordering::Relaxed))
+    }
+
+    /// What decides about the order of threads in this block, where a seed is set.
+    #[inline]
+    pub(crate) fn random(&self, number: u64) -> Option<Random> {
+        self.seed.map(|(key, _)| Random::new(&[key, number]))
+    }
+
+    #[cold]
+    fn call_crew_if_late(&self) {
+        if self.start.elapsed() > HELP_AFTER && !self.crew_called.swap(true, Ordering::Relaxed) {
             for _ in 1..device::parallel_blocks() {
-                self.add_worker();
+                helpers::add_worker_to(self);
             }
         }
     }
 
     /// One OS thread more, unless all blocks have begun or as many run as a device has room for.
     pub(crate) fn add_worker(self: &Arc<Self>) {
-        if self.next.load(Ordering::Relaxed) >= self.blocks || !block::room_for(self.block.count()) {
+        let room = if self.os_threads { os_block::room_for } else { block::room_for };
+        if self.next.load(Ordering::Relaxed) >= self.blocks || !room(self.block.count()) {
             return;
         }
         let add = |workers| (workers < device::RESIDENT_BLOCKS).then_some(workers + 1);
@@ -295,13 +429,21 @@ impl Grid {
     /// A block has nothing to do until somebody outside acts: the next one begins elsewhere.
     pub(crate) fn a_block_waits(&self) {
         if self.blocks > 1 && self.next.load(Ordering::Relaxed) < self.blocks {
-            helpers::a_block_of_waits(self);
+            helpers::add_worker_to(self);
         }
     }
 
-    /// Blocks that have ended, and whether some haven't begun: what the watch goes by.
+    /// How many times the watch looks before it takes a block for one that spins. Blocks that run at the same time
+    /// come in no order that a seed could repeat.
+    pub(crate) fn patience(&self) -> u32 {
+        if self.seed.is_some() { 50 } else { 1 }
+    }
+
+    /// Blocks that have begun, and whether some haven't: what the watch goes by. Where a block ends, another one
+    /// begins.
     pub(crate) fn state(&self) -> (u64, bool) {
-        (self.ended.load(Ordering::Relaxed), self.next.load(Ordering::Relaxed) < self.blocks)
+        let begun = self.next.load(Ordering::Relaxed);
+        (begun, begun < self.blocks)
     }
 }
 

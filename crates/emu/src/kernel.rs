@@ -1,6 +1,6 @@
 //! What kernels know of their PE, and what they ask of the library: addresses that are not in the heap, waits,
 //! errors.
-use crate::{block, proxy};
+use crate::block;
 use dushmem_core::device::KernelState;
 use dushmem_core::error::{Call, Error, Result, line};
 use dushmem_core::world::World;
@@ -52,34 +52,29 @@ fn attached() -> Option<Arc<World>> {
     attached.as_ref().map(|attached| Arc::clone(&attached.world))
 }
 
-/// Kernels belong to this PE from now on.
-pub(crate) fn attach(world: &Arc<World>) -> Result<()> {
+/// Kernels belong to this PE from now on; `proxy` is where its ring of requests is, or 0.
+pub(crate) fn attach(world: &Arc<World>, proxy: u64) {
     let deltas = world.window().deltas();
     let delta =
         |pe: usize| if world.kernels_reach(pe) { deltas[pe] as i64 } else { KernelState::UNREACHABLE };
     let delta: Box<[i64]> = (0..deltas.len()).map(delta).collect();
-    let state = KernelState { proxy: proxy::start(world)?, ..world.kernel_state(&delta) };
+    let state = KernelState { proxy, ..world.kernel_state(&delta) };
     *ATTACHED.lock().unwrap_or_else(PoisonError::into_inner) =
         Some(Attached { world: Arc::clone(world), _delta: delta });
     // SAFETY: no kernel of this job runs yet.
     unsafe { STATE.0.get().write(state) };
-    Ok(())
 }
 
-/// No kernel runs any more. What they asked of the proxy is executed.
-pub(crate) fn detach(world: &World) {
+/// No kernel runs any more.
+pub(crate) fn detach() {
     // SAFETY: as the caller says.
     unsafe { STATE.0.get().write(UNSET) };
-    proxy::stop(world);
     *ATTACHED.lock().unwrap_or_else(PoisonError::into_inner) = None;
 }
 
 /// Where the calling GPU thread is, for the end of a message.
 fn place() -> String {
-    match block::describe() {
-        Some((kernel, block, thread)) => format!(" (kernel {kernel}, block {block}, thread {thread})"),
-        None => String::new(),
-    }
+    block::position().map_or_else(String::new, |position| format!(" ({position})"))
 }
 
 /// Ends the job, with a line that says what a kernel did wrong.
@@ -108,6 +103,22 @@ pub(crate) fn reach(call: &str, arg: &'static str, addr: usize, len: usize, alig
         let delta = unsafe { *((*STATE.0.get()).delta as *const i64).add(pe as usize) };
         Ok(if delta == KernelState::UNREACHABLE { 0 } else { address })
     })
+}
+
+/// As `ptr` of the host, for what kernels reach.
+pub(crate) fn ptr(addr: usize, pe: i32) -> usize {
+    ask("ptr", |world| {
+        let at = world.ptr(addr as *const u8, pe)? as usize;
+        Ok(if pe == world.my_pe() || world.kernels_reach(pe as usize) { at } else { 0 })
+    })
+}
+
+/// Ends the job.
+pub(crate) fn global_exit(status: i32) -> ! {
+    match attached() {
+        Some(world) => dushmem_core::process::global_exit(&world, status),
+        None => std::process::exit(status),
+    }
 }
 
 /// Checks that `[addr, addr + len)` is own symmetric memory.

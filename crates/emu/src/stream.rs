@@ -1,17 +1,20 @@
-//! Streams: one worker thread each, which runs what was put into the queue, in order.
+//! Streams: one worker thread each, which runs what was put into the queue, in order. A host thread that waits for
+//! a stream runs what the worker hasn't begun: that saves two hand-overs between threads.
 //!
 //! A worker starts with the first operation. The default stream (handle 0 or 1) of a device behaves as
 //! CUDA's legacy default stream does: an operation in it waits for all that was put before into the
 //! device's other streams, and what is put into those later waits for it; streams made with the
 //! non-blocking flag are not concerned. Handle 2 is a default stream of the calling thread.
-use crate::device;
 use crate::error::{Code, Failure, Result};
 use crate::event::Mark;
+use crate::graph::capture;
+use crate::graph::work::Work;
+use crate::{block, device};
 use dushmem_core::job::WaitRecord;
 use dushmem_core::wait::wait_for;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, RwLock};
 
 /// Something to wait for before an operation runs.
@@ -31,6 +34,8 @@ struct Entry {
 struct Queue {
     entries: VecDeque<Entry>,
     has_worker: bool,
+    /// The worker sleeps until `filled`.
+    asleep: bool,
 }
 
 /// A stream of a device.
@@ -45,8 +50,10 @@ pub struct Stream {
     done: AtomicU64,
     closed: AtomicBool,
     waiters: AtomicUsize,
-    /// Entries that the worker has taken out: only it writes.
+    /// Entries that have been taken out. Changes under the lock, as the two above do where entries are taken.
     taken: AtomicU64,
+    /// Entries in a row that threads took which waited for the stream.
+    taken_by_waiters: AtomicU32,
 }
 
 impl std::fmt::Debug for Stream {
@@ -55,6 +62,9 @@ impl std::fmt::Debug for Stream {
         write!(f, "Stream(device {}, {done} of {submitted} operations done)", self.device)
     }
 }
+
+/// After so many entries in a row that others took, a worker doesn't spin for the next.
+const OFTEN: u32 = 4;
 
 /// Flag of a stream that has nothing to do with the default stream.
 pub const NON_BLOCKING: u32 = 1;
@@ -102,8 +112,31 @@ extern "C" fn after_fork_child() {
 
 extern "C" fn around_fork() {}
 
-/// An error in a child forked from a process that has used streams, as on a real device.
+thread_local! {
+    static IN_CALLBACK: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs a host function of a stream. It must not use the streams: one that waited for its own would hang.
+pub(crate) fn in_callback(act: impl FnOnce()) {
+    let outer = IN_CALLBACK.replace(true);
+    act();
+    IN_CALLBACK.set(outer);
+}
+
+/// An error in a host function that a stream runs.
+pub(crate) fn check_caller() -> Result<()> {
+    if IN_CALLBACK.get() {
+        let why = "a host function in a stream must not make calls of the runtime: do it from another thread, or \
+                   after the stream has been synchronised";
+        return Err(Failure::new(Code::NotPermitted, why));
+    }
+    Ok(())
+}
+
+/// An error in a child forked from a process that has used streams, as on a real device, and in a host
+/// function of a stream.
 fn check_process() -> Result<()> {
+    check_caller()?;
     if FORKED.load(Ordering::Relaxed) {
         let why = "this process was forked from one that has used the device; only that one can use it";
         return Err(Failure::new(Code::InitializationError, why));
@@ -127,6 +160,7 @@ pub fn create(flags: u32, priority: i32) -> Result<usize> {
 /// The stream with this handle; 0 and 1 are the default stream of the calling thread's device.
 pub fn find(handle: usize) -> Result<Arc<Stream>> {
     check_process()?;
+    device::alive(device::current())?;
     match handle {
         0 | 1 => Ok(default_of(device::current())),
         2 => Ok(OWN.with_borrow_mut(|own| {
@@ -146,6 +180,21 @@ pub fn find(handle: usize) -> Result<Arc<Stream>> {
     }
 }
 
+/// The stream with this handle, which must be one of the calling thread's device: kernels can't be launched
+/// into others.
+pub fn find_here(handle: usize) -> Result<Arc<Stream>> {
+    let stream = find(handle)?;
+    let here = device::current();
+    if stream.device != here {
+        let on = stream.device;
+        let why = format!(
+            "stream = {handle:#x}: a stream of device {on}, but the calling thread's device is {here}"
+        );
+        return Err(Failure::new(Code::InvalidHandle, why));
+    }
+    Ok(stream)
+}
+
 /// The default stream of a device.
 pub fn default_of(device: u32) -> Arc<Stream> {
     {
@@ -161,6 +210,13 @@ pub fn default_of(device: u32) -> Arc<Stream> {
 pub fn destroy(handle: usize) -> Result<()> {
     if handle <= 2 {
         return Err(Failure::new(Code::InvalidHandle, "the default stream can't be destroyed"));
+    }
+    let known = {
+        let registry = REGISTRY.read().unwrap_or_else(|e| e.into_inner());
+        registry.as_ref().and_then(|r| r.streams.get(&handle)).cloned()
+    };
+    if let Some(stream) = known {
+        capture::refuse(&stream, "destroying it")?;
     }
     let remove = |r: &mut Registry| {
         let stream = r.streams.remove(&handle)?;
@@ -206,6 +262,7 @@ impl Stream {
             closed: AtomicBool::new(false),
             waiters: AtomicUsize::new(0),
             taken: AtomicU64::new(0),
+            taken_by_waiters: AtomicU32::new(0),
         })
     }
 
@@ -228,7 +285,8 @@ impl Stream {
         self.queue.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    fn is_default(self: &Arc<Self>) -> bool {
+    /// True for the legacy default stream of its device.
+    pub fn is_legacy(self: &Arc<Self>) -> bool {
         self.blocking && Arc::ptr_eq(self, &default_of(self.device))
     }
 
@@ -241,7 +299,7 @@ impl Stream {
             let upto = stream.submitted.load(Ordering::Acquire);
             (stream.done.load(Ordering::Acquire) < upto).then(|| Before::Stream(stream, upto))
         };
-        if self.is_default() {
+        if self.is_legacy() {
             let others = all_of(self.device).into_iter();
             return others.filter(|s| s.blocking && !Arc::ptr_eq(s, self)).filter_map(busy).collect();
         }
@@ -250,14 +308,34 @@ impl Stream {
         default.and_then(busy).into_iter().collect()
     }
 
-    /// Puts an operation in.
+    /// Puts an operation in that can't become a node of a graph.
     pub fn submit(self: &Arc<Self>, work: impl FnOnce() + Send + 'static) -> Result<()> {
-        let before = self.others_before();
+        capture::refuse(self, "this operation")?;
+        self.submit_behind(None, work)
+    }
+
+    /// Puts an operation in, or makes a node of it where the stream is being captured.
+    pub fn add(self: &Arc<Self>, work: Work) -> Result<()> {
+        if capture::is_capturing(self) {
+            return capture::add(self, || Ok(work)).map(drop);
+        }
+        self.submit(move || work.run(None))
+    }
+
+    /// Puts an operation in that also waits for a recording. Captures are the caller's concern.
+    pub(crate) fn submit_behind(
+        self: &Arc<Self>,
+        mark: Option<Arc<Mark>>,
+        work: impl FnOnce() + Send + 'static,
+    ) -> Result<()> {
+        let mut before = self.others_before();
+        before.extend(mark.map(Before::Mark));
         self.put(Entry { before, work: Box::new(work) })
     }
 
     /// Has everything that is put in later wait for a recording.
     pub fn wait_for_mark(self: &Arc<Self>, mark: Arc<Mark>) -> Result<()> {
+        capture::check_legacy(self)?;
         let mut before = self.others_before();
         before.push(Before::Mark(mark));
         self.put(Entry { before, work: Box::new(|| ()) })
@@ -279,21 +357,25 @@ impl Stream {
         }
         queue.entries.push_back(entry);
         self.submitted.fetch_add(1, Ordering::AcqRel);
+        let asleep = queue.asleep;
         drop(queue);
-        self.filled.notify_one();
+        if asleep {
+            self.filled.notify_one();
+        }
         Ok(())
     }
 
     /// Runs an operation in stream order and waits for it: at once on the calling thread where the
     /// stream has nothing to do.
     pub fn run(self: &Arc<Self>, work: impl FnOnce() + Send + 'static) -> Result<()> {
+        capture::refuse(self, "waiting for it")?;
         if self.query().is_ok() && self.others_before().is_empty() {
             work();
             return Ok(());
         }
         self.submit(work)?;
         self.synchronize();
-        Ok(())
+        device::alive(self.device)
     }
 
     fn close(&self) {
@@ -306,41 +388,83 @@ impl Stream {
 
     fn work(self: Arc<Self>) {
         while let Some(entry) = self.next() {
-            for before in entry.before {
-                match before {
-                    Before::Stream(stream, upto) => stream.wait_done(upto),
-                    Before::Mark(mark) => drop(mark.wait()),
-                }
+            self.perform(entry);
+        }
+    }
+
+    fn perform(&self, entry: Entry) {
+        for before in entry.before {
+            match before {
+                Before::Stream(stream, upto) => stream.wait_done(upto),
+                Before::Mark(mark) => drop(mark.wait()),
             }
-            (entry.work)();
-            self.done.fetch_add(1, Ordering::SeqCst);
-            if self.waiters.load(Ordering::SeqCst) != 0 {
-                drop(self.lock());
-                self.ended.notify_all();
+        }
+        (entry.work)();
+        let queue = self.lock();
+        self.done.fetch_add(1, Ordering::SeqCst);
+        let asleep = queue.asleep && self.has_something();
+        drop(queue);
+        if asleep {
+            self.filled.notify_one();
+        }
+        if self.waiters.load(Ordering::SeqCst) != 0 {
+            drop(self.lock());
+            self.ended.notify_all();
+        }
+    }
+
+    /// True if an entry can be taken out, or there will be none any more.
+    fn has_something(&self) -> bool {
+        let taken = self.taken.load(Ordering::Acquire);
+        let (done, submitted) = (self.done.load(Ordering::Acquire), self.submitted.load(Ordering::Acquire));
+        taken == done && (submitted > taken || self.closed.load(Ordering::Acquire))
+    }
+
+    /// The next entry, if nobody runs one.
+    fn take(&self) -> Option<Entry> {
+        let mut queue = self.lock();
+        if self.taken.load(Ordering::Relaxed) != self.done.load(Ordering::Relaxed) {
+            return None;
+        }
+        let entry = queue.entries.pop_front()?;
+        self.taken.fetch_add(1, Ordering::AcqRel);
+        Some(entry)
+    }
+
+    fn next(&self) -> Option<Entry> {
+        loop {
+            // Where others run everything, spinning would only keep a CPU from them.
+            if self.taken_by_waiters.load(Ordering::Relaxed) < OFTEN {
+                wait_for(
+                    device::policy(),
+                    None,
+                    no_record,
+                    || self.has_something().then_some(()),
+                    |_nap| self.sleep(),
+                );
+            } else {
+                self.sleep();
+            }
+            if let Some(entry) = self.take() {
+                let by_waiters = &self.taken_by_waiters;
+                by_waiters.store(by_waiters.load(Ordering::Relaxed) / 2, Ordering::Relaxed);
+                return Some(entry);
+            }
+            let queue = self.lock();
+            if self.closed.load(Ordering::Acquire) && queue.entries.is_empty() && self.has_something() {
+                return None;
             }
         }
     }
 
-    fn next(&self) -> Option<Entry> {
-        // `submitted` only grows under the lock and is read without it while spinning.
-        let taken = self.taken.load(Ordering::Relaxed);
-        let something =
-            || self.submitted.load(Ordering::Acquire) > taken || self.closed.load(Ordering::Acquire);
-        wait_for(
-            device::policy(),
-            None,
-            no_record,
-            || something().then_some(()),
-            |_nap| {
-                let mut queue = self.lock();
-                while !something() {
-                    queue = self.filled.wait(queue).unwrap_or_else(|e| e.into_inner());
-                }
-            },
-        );
-        let entry = self.lock().entries.pop_front();
-        self.taken.store(taken + u64::from(entry.is_some()), Ordering::Relaxed);
-        entry
+    /// The worker sleeps until there is something to do.
+    fn sleep(&self) {
+        let mut queue = self.lock();
+        while !self.has_something() {
+            queue.asleep = true;
+            queue = self.filled.wait(queue).unwrap_or_else(|e| e.into_inner());
+            queue.asleep = false;
+        }
     }
 
     fn wait_done(&self, upto: u64) {
@@ -363,7 +487,15 @@ impl Stream {
     /// Waits until everything that is in the stream now has run. In the default stream that includes
     /// what its operations wait for.
     pub fn synchronize(&self) {
-        self.wait_done(self.submitted.load(Ordering::Acquire));
+        let upto = self.submitted.load(Ordering::Acquire);
+        // A GPU thread has a small stack, and must give way to others.
+        while self.taken.load(Ordering::Acquire) < upto && !block::inside() {
+            let Some(entry) = self.take() else { break };
+            let by_waiters = &self.taken_by_waiters;
+            by_waiters.store((by_waiters.load(Ordering::Relaxed) + 1).min(2 * OFTEN), Ordering::Relaxed);
+            self.perform(entry);
+        }
+        self.wait_done(upto);
     }
 
     /// `NotReady` while something is in the stream.

@@ -65,11 +65,39 @@ fn streams_and_a_process_that_ends_while_a_kernel_runs() {
 }
 
 #[test]
+fn memory() {
+    run(&compiler(), "memory", &[], &[""]);
+}
+
+#[test]
+fn graphs() {
+    run(&compiler(), "graphs", &[], &[""]);
+}
+
+#[test]
+fn launches_and_streams_of_several_devices() {
+    run(&compiler(), "launches", &[], &[""]);
+    run(&compiler(), "launches", &["-DCUDA_API_PER_THREAD_DEFAULT_STREAM"], &["thread"]);
+}
+
+#[test]
+fn halves() {
+    run(&compiler(), "halves", &[], &[""]);
+}
+
+#[test]
+fn failures() {
+    run(&compiler(), "failures", &[], &[""]);
+}
+
+#[test]
 fn the_other_compiler() {
     // gcc is what c++ usually is; where clang is there too, the headers have to suit it as well.
     if installed("clang++") {
         run("clang++", "blocks", &[], &[""]);
         run("clang++", "errors", &[], &[""]);
+        run("clang++", "graphs", &[], &[""]);
+        run("clang++", "launches", &[], &[""]);
     }
 }
 

@@ -7,6 +7,7 @@
 //! | [`futex`] | sleeping on a word that processes share, and waking |
 //! | [`cpu`] | how many CPUs this process may use; binding; yielding |
 //! | [`clock`] | a monotonic clock, and the time-stamp counter |
+//! | [`crash`] | a last word of a thread that a signal is about to end |
 //! | [`fault`] | fork handlers, and what tells a process that it is a forked child |
 //! | [`interrupt`] | being told to end, in an order that leaves time to clean up |
 //! | [`machine`] | how much memory there is; which addresses belong to loaded objects |
@@ -17,10 +18,12 @@
 //! | [`say`] | lines on standard error, each in one piece |
 //! | [`signal`] | names, sending, receiving through a descriptor |
 //! | [`socket`] | control sockets, pipes, polling |
+//! | [`stack`] | memory for stacks, with guard pages |
 //! | [`symbols`] | which object a symbol comes from; the host's name |
 
 pub mod clock;
 pub mod cpu;
+pub mod crash;
 pub mod fault;
 pub mod futex;
 pub mod image;
@@ -33,4 +36,5 @@ pub mod rendezvous;
 pub mod say;
 pub mod signal;
 pub mod socket;
+pub mod stack;
 pub mod symbols;

@@ -6,10 +6,10 @@
 #endif
 
 /* One name for all types: _Generic in C11, overloads in C++. */
-#ifndef DUSHMEM_IMPL_DEVICE_COMPILER
+#include <dushmem/gen/overloads.h>
 
 /* Reductions whose operation is an argument: 1 where the type has no such operation. */
-static __inline__ int dushmem_impl_float_reduce(dushmem_team_t team, float *dest, const float *source, size_t nreduce, int op) {
+DUSHMEM_IMPL_GENERIC_dushmem(float) int dushmem_impl_float_reduce(dushmem_team_t team, float *dest, const float *source, size_t nreduce, int op) {
     switch (op) {
     case DUSHMEM_MAX: return dushmem_float_max_reduce(team, dest, source, nreduce);
     case DUSHMEM_MIN: return dushmem_float_min_reduce(team, dest, source, nreduce);
@@ -18,7 +18,7 @@ static __inline__ int dushmem_impl_float_reduce(dushmem_team_t team, float *dest
     default: return 1;
     }
 }
-static __inline__ int dushmem_impl_double_reduce(dushmem_team_t team, double *dest, const double *source, size_t nreduce, int op) {
+DUSHMEM_IMPL_GENERIC_dushmem(double) int dushmem_impl_double_reduce(dushmem_team_t team, double *dest, const double *source, size_t nreduce, int op) {
     switch (op) {
     case DUSHMEM_MAX: return dushmem_double_max_reduce(team, dest, source, nreduce);
     case DUSHMEM_MIN: return dushmem_double_min_reduce(team, dest, source, nreduce);
@@ -27,7 +27,7 @@ static __inline__ int dushmem_impl_double_reduce(dushmem_team_t team, double *de
     default: return 1;
     }
 }
-static __inline__ int dushmem_impl_char_reduce(dushmem_team_t team, char *dest, const char *source, size_t nreduce, int op) {
+DUSHMEM_IMPL_GENERIC_dushmem(char) int dushmem_impl_char_reduce(dushmem_team_t team, char *dest, const char *source, size_t nreduce, int op) {
     switch (op) {
     case DUSHMEM_MAX: return dushmem_char_max_reduce(team, dest, source, nreduce);
     case DUSHMEM_MIN: return dushmem_char_min_reduce(team, dest, source, nreduce);
@@ -36,7 +36,7 @@ static __inline__ int dushmem_impl_char_reduce(dushmem_team_t team, char *dest, 
     default: return 1;
     }
 }
-static __inline__ int dushmem_impl_schar_reduce(dushmem_team_t team, signed char *dest, const signed char *source, size_t nreduce, int op) {
+DUSHMEM_IMPL_GENERIC_dushmem(schar) int dushmem_impl_schar_reduce(dushmem_team_t team, signed char *dest, const signed char *source, size_t nreduce, int op) {
     switch (op) {
     case DUSHMEM_AND: return dushmem_int8_and_reduce(team, dest, source, nreduce);
     case DUSHMEM_OR: return dushmem_int8_or_reduce(team, dest, source, nreduce);
@@ -48,7 +48,7 @@ static __inline__ int dushmem_impl_schar_reduce(dushmem_team_t team, signed char
     default: return 1;
     }
 }
-static __inline__ int dushmem_impl_short_reduce(dushmem_team_t team, short *dest, const short *source, size_t nreduce, int op) {
+DUSHMEM_IMPL_GENERIC_dushmem(short) int dushmem_impl_short_reduce(dushmem_team_t team, short *dest, const short *source, size_t nreduce, int op) {
     switch (op) {
     case DUSHMEM_AND: return dushmem_int16_and_reduce(team, dest, source, nreduce);
     case DUSHMEM_OR: return dushmem_int16_or_reduce(team, dest, source, nreduce);
@@ -60,7 +60,7 @@ static __inline__ int dushmem_impl_short_reduce(dushmem_team_t team, short *dest
     default: return 1;
     }
 }
-static __inline__ int dushmem_impl_int_reduce(dushmem_team_t team, int *dest, const int *source, size_t nreduce, int op) {
+DUSHMEM_IMPL_GENERIC_dushmem(int) int dushmem_impl_int_reduce(dushmem_team_t team, int *dest, const int *source, size_t nreduce, int op) {
     switch (op) {
     case DUSHMEM_AND: return dushmem_int32_and_reduce(team, dest, source, nreduce);
     case DUSHMEM_OR: return dushmem_int32_or_reduce(team, dest, source, nreduce);
@@ -72,7 +72,7 @@ static __inline__ int dushmem_impl_int_reduce(dushmem_team_t team, int *dest, co
     default: return 1;
     }
 }
-static __inline__ int dushmem_impl_long_reduce(dushmem_team_t team, long *dest, const long *source, size_t nreduce, int op) {
+DUSHMEM_IMPL_GENERIC_dushmem(long) int dushmem_impl_long_reduce(dushmem_team_t team, long *dest, const long *source, size_t nreduce, int op) {
     switch (op) {
     case DUSHMEM_AND: return dushmem_int64_and_reduce(team, dest, source, nreduce);
     case DUSHMEM_OR: return dushmem_int64_or_reduce(team, dest, source, nreduce);
@@ -84,7 +84,7 @@ static __inline__ int dushmem_impl_long_reduce(dushmem_team_t team, long *dest, 
     default: return 1;
     }
 }
-static __inline__ int dushmem_impl_longlong_reduce(dushmem_team_t team, long long *dest, const long long *source, size_t nreduce, int op) {
+DUSHMEM_IMPL_GENERIC_dushmem(longlong) int dushmem_impl_longlong_reduce(dushmem_team_t team, long long *dest, const long long *source, size_t nreduce, int op) {
     switch (op) {
     case DUSHMEM_AND: return dushmem_longlong_and_reduce(team, dest, source, nreduce);
     case DUSHMEM_OR: return dushmem_longlong_or_reduce(team, dest, source, nreduce);
@@ -96,7 +96,7 @@ static __inline__ int dushmem_impl_longlong_reduce(dushmem_team_t team, long lon
     default: return 1;
     }
 }
-static __inline__ int dushmem_impl_uchar_reduce(dushmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce, int op) {
+DUSHMEM_IMPL_GENERIC_dushmem(uchar) int dushmem_impl_uchar_reduce(dushmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce, int op) {
     switch (op) {
     case DUSHMEM_AND: return dushmem_uchar_and_reduce(team, dest, source, nreduce);
     case DUSHMEM_OR: return dushmem_uchar_or_reduce(team, dest, source, nreduce);
@@ -108,7 +108,7 @@ static __inline__ int dushmem_impl_uchar_reduce(dushmem_team_t team, unsigned ch
     default: return 1;
     }
 }
-static __inline__ int dushmem_impl_ushort_reduce(dushmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce, int op) {
+DUSHMEM_IMPL_GENERIC_dushmem(ushort) int dushmem_impl_ushort_reduce(dushmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce, int op) {
     switch (op) {
     case DUSHMEM_AND: return dushmem_ushort_and_reduce(team, dest, source, nreduce);
     case DUSHMEM_OR: return dushmem_ushort_or_reduce(team, dest, source, nreduce);
@@ -120,7 +120,7 @@ static __inline__ int dushmem_impl_ushort_reduce(dushmem_team_t team, unsigned s
     default: return 1;
     }
 }
-static __inline__ int dushmem_impl_uint_reduce(dushmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce, int op) {
+DUSHMEM_IMPL_GENERIC_dushmem(uint) int dushmem_impl_uint_reduce(dushmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce, int op) {
     switch (op) {
     case DUSHMEM_AND: return dushmem_uint_and_reduce(team, dest, source, nreduce);
     case DUSHMEM_OR: return dushmem_uint_or_reduce(team, dest, source, nreduce);
@@ -132,7 +132,7 @@ static __inline__ int dushmem_impl_uint_reduce(dushmem_team_t team, unsigned int
     default: return 1;
     }
 }
-static __inline__ int dushmem_impl_ulong_reduce(dushmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nreduce, int op) {
+DUSHMEM_IMPL_GENERIC_dushmem(ulong) int dushmem_impl_ulong_reduce(dushmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nreduce, int op) {
     switch (op) {
     case DUSHMEM_AND: return dushmem_ulong_and_reduce(team, dest, source, nreduce);
     case DUSHMEM_OR: return dushmem_ulong_or_reduce(team, dest, source, nreduce);
@@ -144,7 +144,7 @@ static __inline__ int dushmem_impl_ulong_reduce(dushmem_team_t team, unsigned lo
     default: return 1;
     }
 }
-static __inline__ int dushmem_impl_ulonglong_reduce(dushmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nreduce, int op) {
+DUSHMEM_IMPL_GENERIC_dushmem(ulonglong) int dushmem_impl_ulonglong_reduce(dushmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nreduce, int op) {
     switch (op) {
     case DUSHMEM_AND: return dushmem_ulonglong_and_reduce(team, dest, source, nreduce);
     case DUSHMEM_OR: return dushmem_ulonglong_or_reduce(team, dest, source, nreduce);
@@ -156,7 +156,7 @@ static __inline__ int dushmem_impl_ulonglong_reduce(dushmem_team_t team, unsigne
     default: return 1;
     }
 }
-static __inline__ int dushmem_impl_longdouble_reduce(dushmem_team_t team, long double *dest, const long double *source, size_t nreduce, int op) {
+DUSHMEM_IMPL_GENERIC_dushmem(longdouble) int dushmem_impl_longdouble_reduce(dushmem_team_t team, long double *dest, const long double *source, size_t nreduce, int op) {
     switch (op) {
     case DUSHMEM_MAX: return dushmem_longdouble_max_reduce(team, dest, source, nreduce);
     case DUSHMEM_MIN: return dushmem_longdouble_min_reduce(team, dest, source, nreduce);
@@ -165,21 +165,21 @@ static __inline__ int dushmem_impl_longdouble_reduce(dushmem_team_t team, long d
     default: return 1;
     }
 }
-static __inline__ int dushmem_impl_complexd_reduce(dushmem_team_t team, dushmem_impl_complexd *dest, const dushmem_impl_complexd *source, size_t nreduce, int op) {
+DUSHMEM_IMPL_GENERIC_dushmem(complexd) int dushmem_impl_complexd_reduce(dushmem_team_t team, dushmem_impl_complexd *dest, const dushmem_impl_complexd *source, size_t nreduce, int op) {
     switch (op) {
     case DUSHMEM_SUM: return dushmem_complexd_sum_reduce(team, dest, source, nreduce);
     case DUSHMEM_PROD: return dushmem_complexd_prod_reduce(team, dest, source, nreduce);
     default: return 1;
     }
 }
-static __inline__ int dushmem_impl_complexf_reduce(dushmem_team_t team, dushmem_impl_complexf *dest, const dushmem_impl_complexf *source, size_t nreduce, int op) {
+DUSHMEM_IMPL_GENERIC_dushmem(complexf) int dushmem_impl_complexf_reduce(dushmem_team_t team, dushmem_impl_complexf *dest, const dushmem_impl_complexf *source, size_t nreduce, int op) {
     switch (op) {
     case DUSHMEM_SUM: return dushmem_complexf_sum_reduce(team, dest, source, nreduce);
     case DUSHMEM_PROD: return dushmem_complexf_prod_reduce(team, dest, source, nreduce);
     default: return 1;
     }
 }
-static __inline__ int dushmem_impl_half_reduce(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce, int op) {
+DUSHMEM_IMPL_GENERIC_dushmem(half) int dushmem_impl_half_reduce(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce, int op) {
     switch (op) {
     case DUSHMEM_MAX: return dushmem_half_max_reduce(team, dest, source, nreduce);
     case DUSHMEM_MIN: return dushmem_half_min_reduce(team, dest, source, nreduce);
@@ -188,7 +188,7 @@ static __inline__ int dushmem_impl_half_reduce(dushmem_team_t team, dushmem_impl
     default: return 1;
     }
 }
-static __inline__ int dushmem_impl_bfloat16_reduce(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce, int op) {
+DUSHMEM_IMPL_GENERIC_dushmem(bfloat16) int dushmem_impl_bfloat16_reduce(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce, int op) {
     switch (op) {
     case DUSHMEM_MAX: return dushmem_bfloat16_max_reduce(team, dest, source, nreduce);
     case DUSHMEM_MIN: return dushmem_bfloat16_min_reduce(team, dest, source, nreduce);
@@ -199,8 +199,7 @@ static __inline__ int dushmem_impl_bfloat16_reduce(dushmem_team_t team, dushmem_
 }
 
 #ifdef __cplusplus
-#include <dushmem/gen/overloads.h>
-static inline int dushmem_sync(dushmem_team_t team = DUSHMEM_TEAM_WORLD) { return dushmem_team_sync(team); }
+DUSHMEM_IMPL_GENERIC_dushmem(int) int dushmem_sync(dushmem_team_t team = DUSHMEM_TEAM_WORLD) { return dushmem_team_sync(team); }
 DUSHMEM_IMPL_DISTINCT_rma_dushmem(DUSHMEM_IMPL_CXX_put, dushmem)
 DUSHMEM_IMPL_DISTINCT_rma_dushmem(DUSHMEM_IMPL_CXX_p, dushmem)
 DUSHMEM_IMPL_DISTINCT_rma_dushmem(DUSHMEM_IMPL_CXX_iput, dushmem)
@@ -269,208 +268,208 @@ DUSHMEM_IMPL_DISTINCT_wait_many_dushmem(DUSHMEM_IMPL_CXX_test_some, dushmem)
 DUSHMEM_IMPL_DISTINCT_wait_many_dushmem(DUSHMEM_IMPL_CXX_test_all_vector, dushmem)
 DUSHMEM_IMPL_DISTINCT_wait_many_dushmem(DUSHMEM_IMPL_CXX_test_any_vector, dushmem)
 DUSHMEM_IMPL_DISTINCT_wait_many_dushmem(DUSHMEM_IMPL_CXX_test_some_vector, dushmem)
-static inline int dushmem_alltoall(float *dest, const float *source, size_t nelems) {
+DUSHMEM_IMPL_GENERIC_dushmem(float) int dushmem_alltoall(float *dest, const float *source, size_t nelems) {
     return dushmem_float_alltoall(DUSHMEM_TEAM_WORLD, dest, source, nelems);
 }
-static inline int dushmem_alltoall(double *dest, const double *source, size_t nelems) {
+DUSHMEM_IMPL_GENERIC_dushmem(double) int dushmem_alltoall(double *dest, const double *source, size_t nelems) {
     return dushmem_double_alltoall(DUSHMEM_TEAM_WORLD, dest, source, nelems);
 }
-static inline int dushmem_alltoall(char *dest, const char *source, size_t nelems) {
+DUSHMEM_IMPL_GENERIC_dushmem(char) int dushmem_alltoall(char *dest, const char *source, size_t nelems) {
     return dushmem_char_alltoall(DUSHMEM_TEAM_WORLD, dest, source, nelems);
 }
-static inline int dushmem_alltoall(signed char *dest, const signed char *source, size_t nelems) {
+DUSHMEM_IMPL_GENERIC_dushmem(schar) int dushmem_alltoall(signed char *dest, const signed char *source, size_t nelems) {
     return dushmem_schar_alltoall(DUSHMEM_TEAM_WORLD, dest, source, nelems);
 }
-static inline int dushmem_alltoall(short *dest, const short *source, size_t nelems) {
+DUSHMEM_IMPL_GENERIC_dushmem(short) int dushmem_alltoall(short *dest, const short *source, size_t nelems) {
     return dushmem_short_alltoall(DUSHMEM_TEAM_WORLD, dest, source, nelems);
 }
-static inline int dushmem_alltoall(int *dest, const int *source, size_t nelems) {
+DUSHMEM_IMPL_GENERIC_dushmem(int) int dushmem_alltoall(int *dest, const int *source, size_t nelems) {
     return dushmem_int_alltoall(DUSHMEM_TEAM_WORLD, dest, source, nelems);
 }
-static inline int dushmem_alltoall(long *dest, const long *source, size_t nelems) {
+DUSHMEM_IMPL_GENERIC_dushmem(long) int dushmem_alltoall(long *dest, const long *source, size_t nelems) {
     return dushmem_long_alltoall(DUSHMEM_TEAM_WORLD, dest, source, nelems);
 }
-static inline int dushmem_alltoall(long long *dest, const long long *source, size_t nelems) {
+DUSHMEM_IMPL_GENERIC_dushmem(longlong) int dushmem_alltoall(long long *dest, const long long *source, size_t nelems) {
     return dushmem_longlong_alltoall(DUSHMEM_TEAM_WORLD, dest, source, nelems);
 }
-static inline int dushmem_alltoall(unsigned char *dest, const unsigned char *source, size_t nelems) {
+DUSHMEM_IMPL_GENERIC_dushmem(uchar) int dushmem_alltoall(unsigned char *dest, const unsigned char *source, size_t nelems) {
     return dushmem_uchar_alltoall(DUSHMEM_TEAM_WORLD, dest, source, nelems);
 }
-static inline int dushmem_alltoall(unsigned short *dest, const unsigned short *source, size_t nelems) {
+DUSHMEM_IMPL_GENERIC_dushmem(ushort) int dushmem_alltoall(unsigned short *dest, const unsigned short *source, size_t nelems) {
     return dushmem_ushort_alltoall(DUSHMEM_TEAM_WORLD, dest, source, nelems);
 }
-static inline int dushmem_alltoall(unsigned int *dest, const unsigned int *source, size_t nelems) {
+DUSHMEM_IMPL_GENERIC_dushmem(uint) int dushmem_alltoall(unsigned int *dest, const unsigned int *source, size_t nelems) {
     return dushmem_uint_alltoall(DUSHMEM_TEAM_WORLD, dest, source, nelems);
 }
-static inline int dushmem_alltoall(unsigned long *dest, const unsigned long *source, size_t nelems) {
+DUSHMEM_IMPL_GENERIC_dushmem(ulong) int dushmem_alltoall(unsigned long *dest, const unsigned long *source, size_t nelems) {
     return dushmem_ulong_alltoall(DUSHMEM_TEAM_WORLD, dest, source, nelems);
 }
-static inline int dushmem_alltoall(unsigned long long *dest, const unsigned long long *source, size_t nelems) {
+DUSHMEM_IMPL_GENERIC_dushmem(ulonglong) int dushmem_alltoall(unsigned long long *dest, const unsigned long long *source, size_t nelems) {
     return dushmem_ulonglong_alltoall(DUSHMEM_TEAM_WORLD, dest, source, nelems);
 }
-static inline int dushmem_alltoall(long double *dest, const long double *source, size_t nelems) {
+DUSHMEM_IMPL_GENERIC_dushmem(longdouble) int dushmem_alltoall(long double *dest, const long double *source, size_t nelems) {
     return dushmem_longdouble_alltoall(DUSHMEM_TEAM_WORLD, dest, source, nelems);
 }
-static inline int dushmem_alltoall(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems) {
+DUSHMEM_IMPL_GENERIC_dushmem(half) int dushmem_alltoall(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems) {
     return dushmem_half_alltoall(DUSHMEM_TEAM_WORLD, dest, source, nelems);
 }
-static inline int dushmem_alltoall(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems) {
+DUSHMEM_IMPL_GENERIC_dushmem(bfloat16) int dushmem_alltoall(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems) {
     return dushmem_bfloat16_alltoall(DUSHMEM_TEAM_WORLD, dest, source, nelems);
 }
-static inline int dushmem_broadcast(float *dest, const float *source, size_t nelems, int PE_root) {
+DUSHMEM_IMPL_GENERIC_dushmem(float) int dushmem_broadcast(float *dest, const float *source, size_t nelems, int PE_root) {
     return dushmem_float_broadcast(DUSHMEM_TEAM_WORLD, dest, source, nelems, PE_root);
 }
-static inline int dushmem_broadcast(double *dest, const double *source, size_t nelems, int PE_root) {
+DUSHMEM_IMPL_GENERIC_dushmem(double) int dushmem_broadcast(double *dest, const double *source, size_t nelems, int PE_root) {
     return dushmem_double_broadcast(DUSHMEM_TEAM_WORLD, dest, source, nelems, PE_root);
 }
-static inline int dushmem_broadcast(char *dest, const char *source, size_t nelems, int PE_root) {
+DUSHMEM_IMPL_GENERIC_dushmem(char) int dushmem_broadcast(char *dest, const char *source, size_t nelems, int PE_root) {
     return dushmem_char_broadcast(DUSHMEM_TEAM_WORLD, dest, source, nelems, PE_root);
 }
-static inline int dushmem_broadcast(signed char *dest, const signed char *source, size_t nelems, int PE_root) {
+DUSHMEM_IMPL_GENERIC_dushmem(schar) int dushmem_broadcast(signed char *dest, const signed char *source, size_t nelems, int PE_root) {
     return dushmem_schar_broadcast(DUSHMEM_TEAM_WORLD, dest, source, nelems, PE_root);
 }
-static inline int dushmem_broadcast(short *dest, const short *source, size_t nelems, int PE_root) {
+DUSHMEM_IMPL_GENERIC_dushmem(short) int dushmem_broadcast(short *dest, const short *source, size_t nelems, int PE_root) {
     return dushmem_short_broadcast(DUSHMEM_TEAM_WORLD, dest, source, nelems, PE_root);
 }
-static inline int dushmem_broadcast(int *dest, const int *source, size_t nelems, int PE_root) {
+DUSHMEM_IMPL_GENERIC_dushmem(int) int dushmem_broadcast(int *dest, const int *source, size_t nelems, int PE_root) {
     return dushmem_int_broadcast(DUSHMEM_TEAM_WORLD, dest, source, nelems, PE_root);
 }
-static inline int dushmem_broadcast(long *dest, const long *source, size_t nelems, int PE_root) {
+DUSHMEM_IMPL_GENERIC_dushmem(long) int dushmem_broadcast(long *dest, const long *source, size_t nelems, int PE_root) {
     return dushmem_long_broadcast(DUSHMEM_TEAM_WORLD, dest, source, nelems, PE_root);
 }
-static inline int dushmem_broadcast(long long *dest, const long long *source, size_t nelems, int PE_root) {
+DUSHMEM_IMPL_GENERIC_dushmem(longlong) int dushmem_broadcast(long long *dest, const long long *source, size_t nelems, int PE_root) {
     return dushmem_longlong_broadcast(DUSHMEM_TEAM_WORLD, dest, source, nelems, PE_root);
 }
-static inline int dushmem_broadcast(unsigned char *dest, const unsigned char *source, size_t nelems, int PE_root) {
+DUSHMEM_IMPL_GENERIC_dushmem(uchar) int dushmem_broadcast(unsigned char *dest, const unsigned char *source, size_t nelems, int PE_root) {
     return dushmem_uchar_broadcast(DUSHMEM_TEAM_WORLD, dest, source, nelems, PE_root);
 }
-static inline int dushmem_broadcast(unsigned short *dest, const unsigned short *source, size_t nelems, int PE_root) {
+DUSHMEM_IMPL_GENERIC_dushmem(ushort) int dushmem_broadcast(unsigned short *dest, const unsigned short *source, size_t nelems, int PE_root) {
     return dushmem_ushort_broadcast(DUSHMEM_TEAM_WORLD, dest, source, nelems, PE_root);
 }
-static inline int dushmem_broadcast(unsigned int *dest, const unsigned int *source, size_t nelems, int PE_root) {
+DUSHMEM_IMPL_GENERIC_dushmem(uint) int dushmem_broadcast(unsigned int *dest, const unsigned int *source, size_t nelems, int PE_root) {
     return dushmem_uint_broadcast(DUSHMEM_TEAM_WORLD, dest, source, nelems, PE_root);
 }
-static inline int dushmem_broadcast(unsigned long *dest, const unsigned long *source, size_t nelems, int PE_root) {
+DUSHMEM_IMPL_GENERIC_dushmem(ulong) int dushmem_broadcast(unsigned long *dest, const unsigned long *source, size_t nelems, int PE_root) {
     return dushmem_ulong_broadcast(DUSHMEM_TEAM_WORLD, dest, source, nelems, PE_root);
 }
-static inline int dushmem_broadcast(unsigned long long *dest, const unsigned long long *source, size_t nelems, int PE_root) {
+DUSHMEM_IMPL_GENERIC_dushmem(ulonglong) int dushmem_broadcast(unsigned long long *dest, const unsigned long long *source, size_t nelems, int PE_root) {
     return dushmem_ulonglong_broadcast(DUSHMEM_TEAM_WORLD, dest, source, nelems, PE_root);
 }
-static inline int dushmem_broadcast(long double *dest, const long double *source, size_t nelems, int PE_root) {
+DUSHMEM_IMPL_GENERIC_dushmem(longdouble) int dushmem_broadcast(long double *dest, const long double *source, size_t nelems, int PE_root) {
     return dushmem_longdouble_broadcast(DUSHMEM_TEAM_WORLD, dest, source, nelems, PE_root);
 }
-static inline int dushmem_broadcast(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int PE_root) {
+DUSHMEM_IMPL_GENERIC_dushmem(half) int dushmem_broadcast(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nelems, int PE_root) {
     return dushmem_half_broadcast(DUSHMEM_TEAM_WORLD, dest, source, nelems, PE_root);
 }
-static inline int dushmem_broadcast(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int PE_root) {
+DUSHMEM_IMPL_GENERIC_dushmem(bfloat16) int dushmem_broadcast(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nelems, int PE_root) {
     return dushmem_bfloat16_broadcast(DUSHMEM_TEAM_WORLD, dest, source, nelems, PE_root);
 }
-static inline int dushmem_reduce(dushmem_team_t team, float *dest, const float *source, size_t nreduce, int op) {
+DUSHMEM_IMPL_GENERIC_dushmem(float) int dushmem_reduce(dushmem_team_t team, float *dest, const float *source, size_t nreduce, int op) {
     return dushmem_impl_float_reduce(team, dest, source, nreduce, op);
 }
-static inline int dushmem_reduce(float *dest, const float *source, size_t nreduce, int op) {
+DUSHMEM_IMPL_GENERIC_dushmem(float) int dushmem_reduce(float *dest, const float *source, size_t nreduce, int op) {
     return dushmem_impl_float_reduce(DUSHMEM_TEAM_WORLD, dest, source, nreduce, op);
 }
-static inline int dushmem_reduce(dushmem_team_t team, double *dest, const double *source, size_t nreduce, int op) {
+DUSHMEM_IMPL_GENERIC_dushmem(double) int dushmem_reduce(dushmem_team_t team, double *dest, const double *source, size_t nreduce, int op) {
     return dushmem_impl_double_reduce(team, dest, source, nreduce, op);
 }
-static inline int dushmem_reduce(double *dest, const double *source, size_t nreduce, int op) {
+DUSHMEM_IMPL_GENERIC_dushmem(double) int dushmem_reduce(double *dest, const double *source, size_t nreduce, int op) {
     return dushmem_impl_double_reduce(DUSHMEM_TEAM_WORLD, dest, source, nreduce, op);
 }
-static inline int dushmem_reduce(dushmem_team_t team, char *dest, const char *source, size_t nreduce, int op) {
+DUSHMEM_IMPL_GENERIC_dushmem(char) int dushmem_reduce(dushmem_team_t team, char *dest, const char *source, size_t nreduce, int op) {
     return dushmem_impl_char_reduce(team, dest, source, nreduce, op);
 }
-static inline int dushmem_reduce(char *dest, const char *source, size_t nreduce, int op) {
+DUSHMEM_IMPL_GENERIC_dushmem(char) int dushmem_reduce(char *dest, const char *source, size_t nreduce, int op) {
     return dushmem_impl_char_reduce(DUSHMEM_TEAM_WORLD, dest, source, nreduce, op);
 }
-static inline int dushmem_reduce(dushmem_team_t team, signed char *dest, const signed char *source, size_t nreduce, int op) {
+DUSHMEM_IMPL_GENERIC_dushmem(schar) int dushmem_reduce(dushmem_team_t team, signed char *dest, const signed char *source, size_t nreduce, int op) {
     return dushmem_impl_schar_reduce(team, dest, source, nreduce, op);
 }
-static inline int dushmem_reduce(signed char *dest, const signed char *source, size_t nreduce, int op) {
+DUSHMEM_IMPL_GENERIC_dushmem(schar) int dushmem_reduce(signed char *dest, const signed char *source, size_t nreduce, int op) {
     return dushmem_impl_schar_reduce(DUSHMEM_TEAM_WORLD, dest, source, nreduce, op);
 }
-static inline int dushmem_reduce(dushmem_team_t team, short *dest, const short *source, size_t nreduce, int op) {
+DUSHMEM_IMPL_GENERIC_dushmem(short) int dushmem_reduce(dushmem_team_t team, short *dest, const short *source, size_t nreduce, int op) {
     return dushmem_impl_short_reduce(team, dest, source, nreduce, op);
 }
-static inline int dushmem_reduce(short *dest, const short *source, size_t nreduce, int op) {
+DUSHMEM_IMPL_GENERIC_dushmem(short) int dushmem_reduce(short *dest, const short *source, size_t nreduce, int op) {
     return dushmem_impl_short_reduce(DUSHMEM_TEAM_WORLD, dest, source, nreduce, op);
 }
-static inline int dushmem_reduce(dushmem_team_t team, int *dest, const int *source, size_t nreduce, int op) {
+DUSHMEM_IMPL_GENERIC_dushmem(int) int dushmem_reduce(dushmem_team_t team, int *dest, const int *source, size_t nreduce, int op) {
     return dushmem_impl_int_reduce(team, dest, source, nreduce, op);
 }
-static inline int dushmem_reduce(int *dest, const int *source, size_t nreduce, int op) {
+DUSHMEM_IMPL_GENERIC_dushmem(int) int dushmem_reduce(int *dest, const int *source, size_t nreduce, int op) {
     return dushmem_impl_int_reduce(DUSHMEM_TEAM_WORLD, dest, source, nreduce, op);
 }
-static inline int dushmem_reduce(dushmem_team_t team, long *dest, const long *source, size_t nreduce, int op) {
+DUSHMEM_IMPL_GENERIC_dushmem(long) int dushmem_reduce(dushmem_team_t team, long *dest, const long *source, size_t nreduce, int op) {
     return dushmem_impl_long_reduce(team, dest, source, nreduce, op);
 }
-static inline int dushmem_reduce(long *dest, const long *source, size_t nreduce, int op) {
+DUSHMEM_IMPL_GENERIC_dushmem(long) int dushmem_reduce(long *dest, const long *source, size_t nreduce, int op) {
     return dushmem_impl_long_reduce(DUSHMEM_TEAM_WORLD, dest, source, nreduce, op);
 }
-static inline int dushmem_reduce(dushmem_team_t team, long long *dest, const long long *source, size_t nreduce, int op) {
+DUSHMEM_IMPL_GENERIC_dushmem(longlong) int dushmem_reduce(dushmem_team_t team, long long *dest, const long long *source, size_t nreduce, int op) {
     return dushmem_impl_longlong_reduce(team, dest, source, nreduce, op);
 }
-static inline int dushmem_reduce(long long *dest, const long long *source, size_t nreduce, int op) {
+DUSHMEM_IMPL_GENERIC_dushmem(longlong) int dushmem_reduce(long long *dest, const long long *source, size_t nreduce, int op) {
     return dushmem_impl_longlong_reduce(DUSHMEM_TEAM_WORLD, dest, source, nreduce, op);
 }
-static inline int dushmem_reduce(dushmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce, int op) {
+DUSHMEM_IMPL_GENERIC_dushmem(uchar) int dushmem_reduce(dushmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce, int op) {
     return dushmem_impl_uchar_reduce(team, dest, source, nreduce, op);
 }
-static inline int dushmem_reduce(unsigned char *dest, const unsigned char *source, size_t nreduce, int op) {
+DUSHMEM_IMPL_GENERIC_dushmem(uchar) int dushmem_reduce(unsigned char *dest, const unsigned char *source, size_t nreduce, int op) {
     return dushmem_impl_uchar_reduce(DUSHMEM_TEAM_WORLD, dest, source, nreduce, op);
 }
-static inline int dushmem_reduce(dushmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce, int op) {
+DUSHMEM_IMPL_GENERIC_dushmem(ushort) int dushmem_reduce(dushmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce, int op) {
     return dushmem_impl_ushort_reduce(team, dest, source, nreduce, op);
 }
-static inline int dushmem_reduce(unsigned short *dest, const unsigned short *source, size_t nreduce, int op) {
+DUSHMEM_IMPL_GENERIC_dushmem(ushort) int dushmem_reduce(unsigned short *dest, const unsigned short *source, size_t nreduce, int op) {
     return dushmem_impl_ushort_reduce(DUSHMEM_TEAM_WORLD, dest, source, nreduce, op);
 }
-static inline int dushmem_reduce(dushmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce, int op) {
+DUSHMEM_IMPL_GENERIC_dushmem(uint) int dushmem_reduce(dushmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce, int op) {
     return dushmem_impl_uint_reduce(team, dest, source, nreduce, op);
 }
-static inline int dushmem_reduce(unsigned int *dest, const unsigned int *source, size_t nreduce, int op) {
+DUSHMEM_IMPL_GENERIC_dushmem(uint) int dushmem_reduce(unsigned int *dest, const unsigned int *source, size_t nreduce, int op) {
     return dushmem_impl_uint_reduce(DUSHMEM_TEAM_WORLD, dest, source, nreduce, op);
 }
-static inline int dushmem_reduce(dushmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nreduce, int op) {
+DUSHMEM_IMPL_GENERIC_dushmem(ulong) int dushmem_reduce(dushmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nreduce, int op) {
     return dushmem_impl_ulong_reduce(team, dest, source, nreduce, op);
 }
-static inline int dushmem_reduce(unsigned long *dest, const unsigned long *source, size_t nreduce, int op) {
+DUSHMEM_IMPL_GENERIC_dushmem(ulong) int dushmem_reduce(unsigned long *dest, const unsigned long *source, size_t nreduce, int op) {
     return dushmem_impl_ulong_reduce(DUSHMEM_TEAM_WORLD, dest, source, nreduce, op);
 }
-static inline int dushmem_reduce(dushmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nreduce, int op) {
+DUSHMEM_IMPL_GENERIC_dushmem(ulonglong) int dushmem_reduce(dushmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nreduce, int op) {
     return dushmem_impl_ulonglong_reduce(team, dest, source, nreduce, op);
 }
-static inline int dushmem_reduce(unsigned long long *dest, const unsigned long long *source, size_t nreduce, int op) {
+DUSHMEM_IMPL_GENERIC_dushmem(ulonglong) int dushmem_reduce(unsigned long long *dest, const unsigned long long *source, size_t nreduce, int op) {
     return dushmem_impl_ulonglong_reduce(DUSHMEM_TEAM_WORLD, dest, source, nreduce, op);
 }
-static inline int dushmem_reduce(dushmem_team_t team, long double *dest, const long double *source, size_t nreduce, int op) {
+DUSHMEM_IMPL_GENERIC_dushmem(longdouble) int dushmem_reduce(dushmem_team_t team, long double *dest, const long double *source, size_t nreduce, int op) {
     return dushmem_impl_longdouble_reduce(team, dest, source, nreduce, op);
 }
-static inline int dushmem_reduce(long double *dest, const long double *source, size_t nreduce, int op) {
+DUSHMEM_IMPL_GENERIC_dushmem(longdouble) int dushmem_reduce(long double *dest, const long double *source, size_t nreduce, int op) {
     return dushmem_impl_longdouble_reduce(DUSHMEM_TEAM_WORLD, dest, source, nreduce, op);
 }
-static inline int dushmem_reduce(dushmem_team_t team, dushmem_impl_complexd *dest, const dushmem_impl_complexd *source, size_t nreduce, int op) {
+DUSHMEM_IMPL_GENERIC_dushmem(complexd) int dushmem_reduce(dushmem_team_t team, dushmem_impl_complexd *dest, const dushmem_impl_complexd *source, size_t nreduce, int op) {
     return dushmem_impl_complexd_reduce(team, dest, source, nreduce, op);
 }
-static inline int dushmem_reduce(dushmem_impl_complexd *dest, const dushmem_impl_complexd *source, size_t nreduce, int op) {
+DUSHMEM_IMPL_GENERIC_dushmem(complexd) int dushmem_reduce(dushmem_impl_complexd *dest, const dushmem_impl_complexd *source, size_t nreduce, int op) {
     return dushmem_impl_complexd_reduce(DUSHMEM_TEAM_WORLD, dest, source, nreduce, op);
 }
-static inline int dushmem_reduce(dushmem_team_t team, dushmem_impl_complexf *dest, const dushmem_impl_complexf *source, size_t nreduce, int op) {
+DUSHMEM_IMPL_GENERIC_dushmem(complexf) int dushmem_reduce(dushmem_team_t team, dushmem_impl_complexf *dest, const dushmem_impl_complexf *source, size_t nreduce, int op) {
     return dushmem_impl_complexf_reduce(team, dest, source, nreduce, op);
 }
-static inline int dushmem_reduce(dushmem_impl_complexf *dest, const dushmem_impl_complexf *source, size_t nreduce, int op) {
+DUSHMEM_IMPL_GENERIC_dushmem(complexf) int dushmem_reduce(dushmem_impl_complexf *dest, const dushmem_impl_complexf *source, size_t nreduce, int op) {
     return dushmem_impl_complexf_reduce(DUSHMEM_TEAM_WORLD, dest, source, nreduce, op);
 }
-static inline int dushmem_reduce(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce, int op) {
+DUSHMEM_IMPL_GENERIC_dushmem(half) int dushmem_reduce(dushmem_team_t team, dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce, int op) {
     return dushmem_impl_half_reduce(team, dest, source, nreduce, op);
 }
-static inline int dushmem_reduce(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce, int op) {
+DUSHMEM_IMPL_GENERIC_dushmem(half) int dushmem_reduce(dushmem_impl_half *dest, const dushmem_impl_half *source, size_t nreduce, int op) {
     return dushmem_impl_half_reduce(DUSHMEM_TEAM_WORLD, dest, source, nreduce, op);
 }
-static inline int dushmem_reduce(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce, int op) {
+DUSHMEM_IMPL_GENERIC_dushmem(bfloat16) int dushmem_reduce(dushmem_team_t team, dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce, int op) {
     return dushmem_impl_bfloat16_reduce(team, dest, source, nreduce, op);
 }
-static inline int dushmem_reduce(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce, int op) {
+DUSHMEM_IMPL_GENERIC_dushmem(bfloat16) int dushmem_reduce(dushmem_impl_bfloat16 *dest, const dushmem_impl_bfloat16 *source, size_t nreduce, int op) {
     return dushmem_impl_bfloat16_reduce(DUSHMEM_TEAM_WORLD, dest, source, nreduce, op);
 }
 #else
@@ -795,7 +794,6 @@ static inline int dushmem_impl_world_bfloat16_reduce(dushmem_impl_bfloat16 *dest
     _Generic((DUSHMEM_IMPL_ARG0(__VA_ARGS__, 0, 0)), int: _Generic((DUSHMEM_IMPL_ARG1(__VA_ARGS__, 0, 0)), \
     DUSHMEM_IMPL_SELECT_reduce_sum_dushmem(dushmem_impl_, _reduce), default: dushmem_impl_mismatch), \
     DUSHMEM_IMPL_SELECT_reduce_sum_dushmem(dushmem_impl_world_, _reduce))(__VA_ARGS__)
-#endif
 #endif
 #endif
 

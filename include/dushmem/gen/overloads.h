@@ -2,79 +2,118 @@
 #ifndef DUSHMEM_INCLUDED_IMPL_OVERLOADS_H
 #define DUSHMEM_INCLUDED_IMPL_OVERLOADS_H
 
+/* Where kernels are compiled, overloads are for host and device, and templates, so that only those that are
+ * called cost anything. */
+#if defined(DUSHMEM_IMPL_DEVICE_COMPILER)
+#define DUSHMEM_IMPL_GENERIC template <int = 0> static inline __host__ __device__
+#else
+#define DUSHMEM_IMPL_GENERIC static __inline__
+#endif
+#define DUSHMEM_IMPL_GENERIC_HOST static __inline__
+#define DUSHMEM_IMPL_GENERIC_dushmem(NAME) DUSHMEM_IMPL_GENERIC_##NAME
+#define DUSHMEM_IMPL_GENERIC_shmem(NAME) DUSHMEM_IMPL_GENERIC_HOST
+#define DUSHMEM_IMPL_GENERIC_float DUSHMEM_IMPL_GENERIC
+#define DUSHMEM_IMPL_GENERIC_double DUSHMEM_IMPL_GENERIC
+#define DUSHMEM_IMPL_GENERIC_longdouble DUSHMEM_IMPL_GENERIC_HOST
+#define DUSHMEM_IMPL_GENERIC_char DUSHMEM_IMPL_GENERIC
+#define DUSHMEM_IMPL_GENERIC_schar DUSHMEM_IMPL_GENERIC
+#define DUSHMEM_IMPL_GENERIC_short DUSHMEM_IMPL_GENERIC
+#define DUSHMEM_IMPL_GENERIC_int DUSHMEM_IMPL_GENERIC
+#define DUSHMEM_IMPL_GENERIC_long DUSHMEM_IMPL_GENERIC
+#define DUSHMEM_IMPL_GENERIC_longlong DUSHMEM_IMPL_GENERIC
+#define DUSHMEM_IMPL_GENERIC_uchar DUSHMEM_IMPL_GENERIC
+#define DUSHMEM_IMPL_GENERIC_ushort DUSHMEM_IMPL_GENERIC
+#define DUSHMEM_IMPL_GENERIC_uint DUSHMEM_IMPL_GENERIC
+#define DUSHMEM_IMPL_GENERIC_ulong DUSHMEM_IMPL_GENERIC
+#define DUSHMEM_IMPL_GENERIC_ulonglong DUSHMEM_IMPL_GENERIC
+#define DUSHMEM_IMPL_GENERIC_int8 DUSHMEM_IMPL_GENERIC
+#define DUSHMEM_IMPL_GENERIC_int16 DUSHMEM_IMPL_GENERIC
+#define DUSHMEM_IMPL_GENERIC_int32 DUSHMEM_IMPL_GENERIC
+#define DUSHMEM_IMPL_GENERIC_int64 DUSHMEM_IMPL_GENERIC
+#define DUSHMEM_IMPL_GENERIC_uint8 DUSHMEM_IMPL_GENERIC
+#define DUSHMEM_IMPL_GENERIC_uint16 DUSHMEM_IMPL_GENERIC
+#define DUSHMEM_IMPL_GENERIC_uint32 DUSHMEM_IMPL_GENERIC
+#define DUSHMEM_IMPL_GENERIC_uint64 DUSHMEM_IMPL_GENERIC
+#define DUSHMEM_IMPL_GENERIC_size DUSHMEM_IMPL_GENERIC
+#define DUSHMEM_IMPL_GENERIC_ptrdiff DUSHMEM_IMPL_GENERIC
+#define DUSHMEM_IMPL_GENERIC_complexf DUSHMEM_IMPL_GENERIC_HOST
+#define DUSHMEM_IMPL_GENERIC_complexd DUSHMEM_IMPL_GENERIC_HOST
+#define DUSHMEM_IMPL_GENERIC_half DUSHMEM_IMPL_GENERIC
+#define DUSHMEM_IMPL_GENERIC_bfloat16 DUSHMEM_IMPL_GENERIC
+
 /* Overloads of each operation for one type, in family F. */
 
 #define DUSHMEM_IMPL_CXX_put(F, NAME, T) \
-    static inline void F##_put(T *dest, const T *source, size_t nelems, int pe) { F##_##NAME##_put(dest, source, nelems, pe); } \
+    DUSHMEM_IMPL_GENERIC_##F(NAME) void F##_put(T *dest, const T *source, size_t nelems, int pe) { F##_##NAME##_put(dest, source, nelems, pe); } \
     static inline void F##_put(F##_ctx_t ctx, T *dest, const T *source, size_t nelems, int pe) { F##_ctx_##NAME##_put(ctx, dest, source, nelems, pe); }
 #define DUSHMEM_IMPL_CXX_p(F, NAME, T) \
-    static inline void F##_p(T *dest, T value, int pe) { F##_##NAME##_p(dest, value, pe); } \
+    DUSHMEM_IMPL_GENERIC_##F(NAME) void F##_p(T *dest, T value, int pe) { F##_##NAME##_p(dest, value, pe); } \
     static inline void F##_p(F##_ctx_t ctx, T *dest, T value, int pe) { F##_ctx_##NAME##_p(ctx, dest, value, pe); }
 #define DUSHMEM_IMPL_CXX_iput(F, NAME, T) \
-    static inline void F##_iput(T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) { F##_##NAME##_iput(dest, source, dst, sst, nelems, pe); } \
+    DUSHMEM_IMPL_GENERIC_##F(NAME) void F##_iput(T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) { F##_##NAME##_iput(dest, source, dst, sst, nelems, pe); } \
     static inline void F##_iput(F##_ctx_t ctx, T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) { F##_ctx_##NAME##_iput(ctx, dest, source, dst, sst, nelems, pe); }
 #define DUSHMEM_IMPL_CXX_ibput(F, NAME, T) \
     static inline void F##_ibput(T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe) { F##_##NAME##_ibput(dest, source, dst, sst, bsize, nblocks, pe); } \
     static inline void F##_ibput(F##_ctx_t ctx, T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe) { F##_ctx_##NAME##_ibput(ctx, dest, source, dst, sst, bsize, nblocks, pe); }
 #define DUSHMEM_IMPL_CXX_get(F, NAME, T) \
-    static inline void F##_get(T *dest, const T *source, size_t nelems, int pe) { F##_##NAME##_get(dest, source, nelems, pe); } \
+    DUSHMEM_IMPL_GENERIC_##F(NAME) void F##_get(T *dest, const T *source, size_t nelems, int pe) { F##_##NAME##_get(dest, source, nelems, pe); } \
     static inline void F##_get(F##_ctx_t ctx, T *dest, const T *source, size_t nelems, int pe) { F##_ctx_##NAME##_get(ctx, dest, source, nelems, pe); }
 #define DUSHMEM_IMPL_CXX_g(F, NAME, T) \
-    static inline T F##_g(const T *source, int pe) { return F##_##NAME##_g(source, pe); } \
+    DUSHMEM_IMPL_GENERIC_##F(NAME) T F##_g(const T *source, int pe) { return F##_##NAME##_g(source, pe); } \
     static inline T F##_g(F##_ctx_t ctx, const T *source, int pe) { return F##_ctx_##NAME##_g(ctx, source, pe); }
 #define DUSHMEM_IMPL_CXX_iget(F, NAME, T) \
-    static inline void F##_iget(T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) { F##_##NAME##_iget(dest, source, dst, sst, nelems, pe); } \
+    DUSHMEM_IMPL_GENERIC_##F(NAME) void F##_iget(T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) { F##_##NAME##_iget(dest, source, dst, sst, nelems, pe); } \
     static inline void F##_iget(F##_ctx_t ctx, T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) { F##_ctx_##NAME##_iget(ctx, dest, source, dst, sst, nelems, pe); }
 #define DUSHMEM_IMPL_CXX_ibget(F, NAME, T) \
     static inline void F##_ibget(T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe) { F##_##NAME##_ibget(dest, source, dst, sst, bsize, nblocks, pe); } \
     static inline void F##_ibget(F##_ctx_t ctx, T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe) { F##_ctx_##NAME##_ibget(ctx, dest, source, dst, sst, bsize, nblocks, pe); }
 #define DUSHMEM_IMPL_CXX_put_nbi(F, NAME, T) \
-    static inline void F##_put_nbi(T *dest, const T *source, size_t nelems, int pe) { F##_##NAME##_put_nbi(dest, source, nelems, pe); } \
+    DUSHMEM_IMPL_GENERIC_##F(NAME) void F##_put_nbi(T *dest, const T *source, size_t nelems, int pe) { F##_##NAME##_put_nbi(dest, source, nelems, pe); } \
     static inline void F##_put_nbi(F##_ctx_t ctx, T *dest, const T *source, size_t nelems, int pe) { F##_ctx_##NAME##_put_nbi(ctx, dest, source, nelems, pe); }
 #define DUSHMEM_IMPL_CXX_get_nbi(F, NAME, T) \
-    static inline void F##_get_nbi(T *dest, const T *source, size_t nelems, int pe) { F##_##NAME##_get_nbi(dest, source, nelems, pe); } \
+    DUSHMEM_IMPL_GENERIC_##F(NAME) void F##_get_nbi(T *dest, const T *source, size_t nelems, int pe) { F##_##NAME##_get_nbi(dest, source, nelems, pe); } \
     static inline void F##_get_nbi(F##_ctx_t ctx, T *dest, const T *source, size_t nelems, int pe) { F##_ctx_##NAME##_get_nbi(ctx, dest, source, nelems, pe); }
 #define DUSHMEM_IMPL_CXX_atomic_fetch(F, NAME, T) \
-    static inline T F##_atomic_fetch(const T *source, int pe) { return F##_##NAME##_atomic_fetch(source, pe); } \
+    DUSHMEM_IMPL_GENERIC_##F(NAME) T F##_atomic_fetch(const T *source, int pe) { return F##_##NAME##_atomic_fetch(source, pe); } \
     static inline T F##_atomic_fetch(F##_ctx_t ctx, const T *source, int pe) { return F##_ctx_##NAME##_atomic_fetch(ctx, source, pe); }
 #define DUSHMEM_IMPL_CXX_atomic_set(F, NAME, T) \
-    static inline void F##_atomic_set(T *dest, T value, int pe) { F##_##NAME##_atomic_set(dest, value, pe); } \
+    DUSHMEM_IMPL_GENERIC_##F(NAME) void F##_atomic_set(T *dest, T value, int pe) { F##_##NAME##_atomic_set(dest, value, pe); } \
     static inline void F##_atomic_set(F##_ctx_t ctx, T *dest, T value, int pe) { F##_ctx_##NAME##_atomic_set(ctx, dest, value, pe); }
 #define DUSHMEM_IMPL_CXX_atomic_compare_swap(F, NAME, T) \
-    static inline T F##_atomic_compare_swap(T *dest, T cond, T value, int pe) { return F##_##NAME##_atomic_compare_swap(dest, cond, value, pe); } \
+    DUSHMEM_IMPL_GENERIC_##F(NAME) T F##_atomic_compare_swap(T *dest, T cond, T value, int pe) { return F##_##NAME##_atomic_compare_swap(dest, cond, value, pe); } \
     static inline T F##_atomic_compare_swap(F##_ctx_t ctx, T *dest, T cond, T value, int pe) { return F##_ctx_##NAME##_atomic_compare_swap(ctx, dest, cond, value, pe); }
 #define DUSHMEM_IMPL_CXX_atomic_swap(F, NAME, T) \
-    static inline T F##_atomic_swap(T *dest, T value, int pe) { return F##_##NAME##_atomic_swap(dest, value, pe); } \
+    DUSHMEM_IMPL_GENERIC_##F(NAME) T F##_atomic_swap(T *dest, T value, int pe) { return F##_##NAME##_atomic_swap(dest, value, pe); } \
     static inline T F##_atomic_swap(F##_ctx_t ctx, T *dest, T value, int pe) { return F##_ctx_##NAME##_atomic_swap(ctx, dest, value, pe); }
 #define DUSHMEM_IMPL_CXX_atomic_fetch_inc(F, NAME, T) \
-    static inline T F##_atomic_fetch_inc(T *dest, int pe) { return F##_##NAME##_atomic_fetch_inc(dest, pe); } \
+    DUSHMEM_IMPL_GENERIC_##F(NAME) T F##_atomic_fetch_inc(T *dest, int pe) { return F##_##NAME##_atomic_fetch_inc(dest, pe); } \
     static inline T F##_atomic_fetch_inc(F##_ctx_t ctx, T *dest, int pe) { return F##_ctx_##NAME##_atomic_fetch_inc(ctx, dest, pe); }
 #define DUSHMEM_IMPL_CXX_atomic_inc(F, NAME, T) \
-    static inline void F##_atomic_inc(T *dest, int pe) { F##_##NAME##_atomic_inc(dest, pe); } \
+    DUSHMEM_IMPL_GENERIC_##F(NAME) void F##_atomic_inc(T *dest, int pe) { F##_##NAME##_atomic_inc(dest, pe); } \
     static inline void F##_atomic_inc(F##_ctx_t ctx, T *dest, int pe) { F##_ctx_##NAME##_atomic_inc(ctx, dest, pe); }
 #define DUSHMEM_IMPL_CXX_atomic_fetch_add(F, NAME, T) \
-    static inline T F##_atomic_fetch_add(T *dest, T value, int pe) { return F##_##NAME##_atomic_fetch_add(dest, value, pe); } \
+    DUSHMEM_IMPL_GENERIC_##F(NAME) T F##_atomic_fetch_add(T *dest, T value, int pe) { return F##_##NAME##_atomic_fetch_add(dest, value, pe); } \
     static inline T F##_atomic_fetch_add(F##_ctx_t ctx, T *dest, T value, int pe) { return F##_ctx_##NAME##_atomic_fetch_add(ctx, dest, value, pe); }
 #define DUSHMEM_IMPL_CXX_atomic_add(F, NAME, T) \
-    static inline void F##_atomic_add(T *dest, T value, int pe) { F##_##NAME##_atomic_add(dest, value, pe); } \
+    DUSHMEM_IMPL_GENERIC_##F(NAME) void F##_atomic_add(T *dest, T value, int pe) { F##_##NAME##_atomic_add(dest, value, pe); } \
     static inline void F##_atomic_add(F##_ctx_t ctx, T *dest, T value, int pe) { F##_ctx_##NAME##_atomic_add(ctx, dest, value, pe); }
 #define DUSHMEM_IMPL_CXX_atomic_fetch_and(F, NAME, T) \
-    static inline T F##_atomic_fetch_and(T *dest, T value, int pe) { return F##_##NAME##_atomic_fetch_and(dest, value, pe); } \
+    DUSHMEM_IMPL_GENERIC_##F(NAME) T F##_atomic_fetch_and(T *dest, T value, int pe) { return F##_##NAME##_atomic_fetch_and(dest, value, pe); } \
     static inline T F##_atomic_fetch_and(F##_ctx_t ctx, T *dest, T value, int pe) { return F##_ctx_##NAME##_atomic_fetch_and(ctx, dest, value, pe); }
 #define DUSHMEM_IMPL_CXX_atomic_and(F, NAME, T) \
-    static inline void F##_atomic_and(T *dest, T value, int pe) { F##_##NAME##_atomic_and(dest, value, pe); } \
+    DUSHMEM_IMPL_GENERIC_##F(NAME) void F##_atomic_and(T *dest, T value, int pe) { F##_##NAME##_atomic_and(dest, value, pe); } \
     static inline void F##_atomic_and(F##_ctx_t ctx, T *dest, T value, int pe) { F##_ctx_##NAME##_atomic_and(ctx, dest, value, pe); }
 #define DUSHMEM_IMPL_CXX_atomic_fetch_or(F, NAME, T) \
-    static inline T F##_atomic_fetch_or(T *dest, T value, int pe) { return F##_##NAME##_atomic_fetch_or(dest, value, pe); } \
+    DUSHMEM_IMPL_GENERIC_##F(NAME) T F##_atomic_fetch_or(T *dest, T value, int pe) { return F##_##NAME##_atomic_fetch_or(dest, value, pe); } \
     static inline T F##_atomic_fetch_or(F##_ctx_t ctx, T *dest, T value, int pe) { return F##_ctx_##NAME##_atomic_fetch_or(ctx, dest, value, pe); }
 #define DUSHMEM_IMPL_CXX_atomic_or(F, NAME, T) \
-    static inline void F##_atomic_or(T *dest, T value, int pe) { F##_##NAME##_atomic_or(dest, value, pe); } \
+    DUSHMEM_IMPL_GENERIC_##F(NAME) void F##_atomic_or(T *dest, T value, int pe) { F##_##NAME##_atomic_or(dest, value, pe); } \
     static inline void F##_atomic_or(F##_ctx_t ctx, T *dest, T value, int pe) { F##_ctx_##NAME##_atomic_or(ctx, dest, value, pe); }
 #define DUSHMEM_IMPL_CXX_atomic_fetch_xor(F, NAME, T) \
-    static inline T F##_atomic_fetch_xor(T *dest, T value, int pe) { return F##_##NAME##_atomic_fetch_xor(dest, value, pe); } \
+    DUSHMEM_IMPL_GENERIC_##F(NAME) T F##_atomic_fetch_xor(T *dest, T value, int pe) { return F##_##NAME##_atomic_fetch_xor(dest, value, pe); } \
     static inline T F##_atomic_fetch_xor(F##_ctx_t ctx, T *dest, T value, int pe) { return F##_ctx_##NAME##_atomic_fetch_xor(ctx, dest, value, pe); }
 #define DUSHMEM_IMPL_CXX_atomic_xor(F, NAME, T) \
-    static inline void F##_atomic_xor(T *dest, T value, int pe) { F##_##NAME##_atomic_xor(dest, value, pe); } \
+    DUSHMEM_IMPL_GENERIC_##F(NAME) void F##_atomic_xor(T *dest, T value, int pe) { F##_##NAME##_atomic_xor(dest, value, pe); } \
     static inline void F##_atomic_xor(F##_ctx_t ctx, T *dest, T value, int pe) { F##_ctx_##NAME##_atomic_xor(ctx, dest, value, pe); }
 #define DUSHMEM_IMPL_CXX_atomic_fetch_nbi(F, NAME, T) \
     static inline void F##_atomic_fetch_nbi(T *fetch, const T *source, int pe) { F##_##NAME##_atomic_fetch_nbi(fetch, source, pe); } \
@@ -101,67 +140,67 @@
     static inline void F##_atomic_fetch_xor_nbi(T *fetch, T *dest, T value, int pe) { F##_##NAME##_atomic_fetch_xor_nbi(fetch, dest, value, pe); } \
     static inline void F##_atomic_fetch_xor_nbi(F##_ctx_t ctx, T *fetch, T *dest, T value, int pe) { F##_ctx_##NAME##_atomic_fetch_xor_nbi(ctx, fetch, dest, value, pe); }
 #define DUSHMEM_IMPL_CXX_put_signal(F, NAME, T) \
-    static inline void F##_put_signal(T *dest, const T *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) { F##_##NAME##_put_signal(dest, source, nelems, sig_addr, signal, sig_op, pe); } \
+    DUSHMEM_IMPL_GENERIC_##F(NAME) void F##_put_signal(T *dest, const T *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) { F##_##NAME##_put_signal(dest, source, nelems, sig_addr, signal, sig_op, pe); } \
     static inline void F##_put_signal(F##_ctx_t ctx, T *dest, const T *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) { F##_ctx_##NAME##_put_signal(ctx, dest, source, nelems, sig_addr, signal, sig_op, pe); }
 #define DUSHMEM_IMPL_CXX_put_signal_nbi(F, NAME, T) \
-    static inline void F##_put_signal_nbi(T *dest, const T *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) { F##_##NAME##_put_signal_nbi(dest, source, nelems, sig_addr, signal, sig_op, pe); } \
+    DUSHMEM_IMPL_GENERIC_##F(NAME) void F##_put_signal_nbi(T *dest, const T *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) { F##_##NAME##_put_signal_nbi(dest, source, nelems, sig_addr, signal, sig_op, pe); } \
     static inline void F##_put_signal_nbi(F##_ctx_t ctx, T *dest, const T *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) { F##_ctx_##NAME##_put_signal_nbi(ctx, dest, source, nelems, sig_addr, signal, sig_op, pe); }
 #define DUSHMEM_IMPL_CXX_alltoall(F, NAME, T) \
-    static inline int F##_alltoall(F##_team_t team, T *dest, const T *source, size_t nelems) { return F##_##NAME##_alltoall(team, dest, source, nelems); }
+    DUSHMEM_IMPL_GENERIC_##F(NAME) int F##_alltoall(F##_team_t team, T *dest, const T *source, size_t nelems) { return F##_##NAME##_alltoall(team, dest, source, nelems); }
 #define DUSHMEM_IMPL_CXX_alltoalls(F, NAME, T) \
     static inline int F##_alltoalls(F##_team_t team, T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems) { return F##_##NAME##_alltoalls(team, dest, source, dst, sst, nelems); }
 #define DUSHMEM_IMPL_CXX_broadcast(F, NAME, T) \
-    static inline int F##_broadcast(F##_team_t team, T *dest, const T *source, size_t nelems, int PE_root) { return F##_##NAME##_broadcast(team, dest, source, nelems, PE_root); }
+    DUSHMEM_IMPL_GENERIC_##F(NAME) int F##_broadcast(F##_team_t team, T *dest, const T *source, size_t nelems, int PE_root) { return F##_##NAME##_broadcast(team, dest, source, nelems, PE_root); }
 #define DUSHMEM_IMPL_CXX_collect(F, NAME, T) \
-    static inline int F##_collect(F##_team_t team, T *dest, const T *source, size_t nelems) { return F##_##NAME##_collect(team, dest, source, nelems); }
+    DUSHMEM_IMPL_GENERIC_##F(NAME) int F##_collect(F##_team_t team, T *dest, const T *source, size_t nelems) { return F##_##NAME##_collect(team, dest, source, nelems); }
 #define DUSHMEM_IMPL_CXX_fcollect(F, NAME, T) \
-    static inline int F##_fcollect(F##_team_t team, T *dest, const T *source, size_t nelems) { return F##_##NAME##_fcollect(team, dest, source, nelems); }
+    DUSHMEM_IMPL_GENERIC_##F(NAME) int F##_fcollect(F##_team_t team, T *dest, const T *source, size_t nelems) { return F##_##NAME##_fcollect(team, dest, source, nelems); }
 #define DUSHMEM_IMPL_CXX_and_reduce(F, NAME, T) \
-    static inline int F##_and_reduce(F##_team_t team, T *dest, const T *source, size_t nreduce) { return F##_##NAME##_and_reduce(team, dest, source, nreduce); }
+    DUSHMEM_IMPL_GENERIC_##F(NAME) int F##_and_reduce(F##_team_t team, T *dest, const T *source, size_t nreduce) { return F##_##NAME##_and_reduce(team, dest, source, nreduce); }
 #define DUSHMEM_IMPL_CXX_or_reduce(F, NAME, T) \
-    static inline int F##_or_reduce(F##_team_t team, T *dest, const T *source, size_t nreduce) { return F##_##NAME##_or_reduce(team, dest, source, nreduce); }
+    DUSHMEM_IMPL_GENERIC_##F(NAME) int F##_or_reduce(F##_team_t team, T *dest, const T *source, size_t nreduce) { return F##_##NAME##_or_reduce(team, dest, source, nreduce); }
 #define DUSHMEM_IMPL_CXX_xor_reduce(F, NAME, T) \
-    static inline int F##_xor_reduce(F##_team_t team, T *dest, const T *source, size_t nreduce) { return F##_##NAME##_xor_reduce(team, dest, source, nreduce); }
+    DUSHMEM_IMPL_GENERIC_##F(NAME) int F##_xor_reduce(F##_team_t team, T *dest, const T *source, size_t nreduce) { return F##_##NAME##_xor_reduce(team, dest, source, nreduce); }
 #define DUSHMEM_IMPL_CXX_max_reduce(F, NAME, T) \
-    static inline int F##_max_reduce(F##_team_t team, T *dest, const T *source, size_t nreduce) { return F##_##NAME##_max_reduce(team, dest, source, nreduce); }
+    DUSHMEM_IMPL_GENERIC_##F(NAME) int F##_max_reduce(F##_team_t team, T *dest, const T *source, size_t nreduce) { return F##_##NAME##_max_reduce(team, dest, source, nreduce); }
 #define DUSHMEM_IMPL_CXX_min_reduce(F, NAME, T) \
-    static inline int F##_min_reduce(F##_team_t team, T *dest, const T *source, size_t nreduce) { return F##_##NAME##_min_reduce(team, dest, source, nreduce); }
+    DUSHMEM_IMPL_GENERIC_##F(NAME) int F##_min_reduce(F##_team_t team, T *dest, const T *source, size_t nreduce) { return F##_##NAME##_min_reduce(team, dest, source, nreduce); }
 #define DUSHMEM_IMPL_CXX_sum_reduce(F, NAME, T) \
-    static inline int F##_sum_reduce(F##_team_t team, T *dest, const T *source, size_t nreduce) { return F##_##NAME##_sum_reduce(team, dest, source, nreduce); }
+    DUSHMEM_IMPL_GENERIC_##F(NAME) int F##_sum_reduce(F##_team_t team, T *dest, const T *source, size_t nreduce) { return F##_##NAME##_sum_reduce(team, dest, source, nreduce); }
 #define DUSHMEM_IMPL_CXX_prod_reduce(F, NAME, T) \
-    static inline int F##_prod_reduce(F##_team_t team, T *dest, const T *source, size_t nreduce) { return F##_##NAME##_prod_reduce(team, dest, source, nreduce); }
+    DUSHMEM_IMPL_GENERIC_##F(NAME) int F##_prod_reduce(F##_team_t team, T *dest, const T *source, size_t nreduce) { return F##_##NAME##_prod_reduce(team, dest, source, nreduce); }
 #define DUSHMEM_IMPL_CXX_sum_inscan(F, NAME, T) \
-    static inline int F##_sum_inscan(F##_team_t team, T *dest, const T *source, size_t nelems) { return F##_##NAME##_sum_inscan(team, dest, source, nelems); }
+    DUSHMEM_IMPL_GENERIC_##F(NAME) int F##_sum_inscan(F##_team_t team, T *dest, const T *source, size_t nelems) { return F##_##NAME##_sum_inscan(team, dest, source, nelems); }
 #define DUSHMEM_IMPL_CXX_sum_exscan(F, NAME, T) \
-    static inline int F##_sum_exscan(F##_team_t team, T *dest, const T *source, size_t nelems) { return F##_##NAME##_sum_exscan(team, dest, source, nelems); }
+    DUSHMEM_IMPL_GENERIC_##F(NAME) int F##_sum_exscan(F##_team_t team, T *dest, const T *source, size_t nelems) { return F##_##NAME##_sum_exscan(team, dest, source, nelems); }
 #define DUSHMEM_IMPL_CXX_wait_until(F, NAME, T) \
-    static inline void F##_wait_until(T *ivar, int cmp, T cmp_value) { F##_##NAME##_wait_until(ivar, cmp, cmp_value); }
+    DUSHMEM_IMPL_GENERIC_##F(NAME) void F##_wait_until(T *ivar, int cmp, T cmp_value) { F##_##NAME##_wait_until(ivar, cmp, cmp_value); }
 #define DUSHMEM_IMPL_CXX_wait_until_all(F, NAME, T) \
-    static inline void F##_wait_until_all(T *ivars, size_t nelems, const int *status, int cmp, T cmp_value) { F##_##NAME##_wait_until_all(ivars, nelems, status, cmp, cmp_value); }
+    DUSHMEM_IMPL_GENERIC_##F(NAME) void F##_wait_until_all(T *ivars, size_t nelems, const int *status, int cmp, T cmp_value) { F##_##NAME##_wait_until_all(ivars, nelems, status, cmp, cmp_value); }
 #define DUSHMEM_IMPL_CXX_wait_until_any(F, NAME, T) \
-    static inline size_t F##_wait_until_any(T *ivars, size_t nelems, const int *status, int cmp, T cmp_value) { return F##_##NAME##_wait_until_any(ivars, nelems, status, cmp, cmp_value); }
+    DUSHMEM_IMPL_GENERIC_##F(NAME) size_t F##_wait_until_any(T *ivars, size_t nelems, const int *status, int cmp, T cmp_value) { return F##_##NAME##_wait_until_any(ivars, nelems, status, cmp, cmp_value); }
 #define DUSHMEM_IMPL_CXX_wait_until_some(F, NAME, T) \
-    static inline size_t F##_wait_until_some(T *ivars, size_t nelems, size_t *indices, const int *status, int cmp, T cmp_value) { return F##_##NAME##_wait_until_some(ivars, nelems, indices, status, cmp, cmp_value); }
+    DUSHMEM_IMPL_GENERIC_##F(NAME) size_t F##_wait_until_some(T *ivars, size_t nelems, size_t *indices, const int *status, int cmp, T cmp_value) { return F##_##NAME##_wait_until_some(ivars, nelems, indices, status, cmp, cmp_value); }
 #define DUSHMEM_IMPL_CXX_wait_until_all_vector(F, NAME, T) \
-    static inline void F##_wait_until_all_vector(T *ivars, size_t nelems, const int *status, int cmp, const T *cmp_values) { F##_##NAME##_wait_until_all_vector(ivars, nelems, status, cmp, cmp_values); }
+    DUSHMEM_IMPL_GENERIC_##F(NAME) void F##_wait_until_all_vector(T *ivars, size_t nelems, const int *status, int cmp, const T *cmp_values) { F##_##NAME##_wait_until_all_vector(ivars, nelems, status, cmp, cmp_values); }
 #define DUSHMEM_IMPL_CXX_wait_until_any_vector(F, NAME, T) \
-    static inline size_t F##_wait_until_any_vector(T *ivars, size_t nelems, const int *status, int cmp, const T *cmp_values) { return F##_##NAME##_wait_until_any_vector(ivars, nelems, status, cmp, cmp_values); }
+    DUSHMEM_IMPL_GENERIC_##F(NAME) size_t F##_wait_until_any_vector(T *ivars, size_t nelems, const int *status, int cmp, const T *cmp_values) { return F##_##NAME##_wait_until_any_vector(ivars, nelems, status, cmp, cmp_values); }
 #define DUSHMEM_IMPL_CXX_wait_until_some_vector(F, NAME, T) \
-    static inline size_t F##_wait_until_some_vector(T *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const T *cmp_values) { return F##_##NAME##_wait_until_some_vector(ivars, nelems, indices, status, cmp, cmp_values); }
+    DUSHMEM_IMPL_GENERIC_##F(NAME) size_t F##_wait_until_some_vector(T *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const T *cmp_values) { return F##_##NAME##_wait_until_some_vector(ivars, nelems, indices, status, cmp, cmp_values); }
 #define DUSHMEM_IMPL_CXX_test(F, NAME, T) \
-    static inline int F##_test(T *ivar, int cmp, T cmp_value) { return F##_##NAME##_test(ivar, cmp, cmp_value); }
+    DUSHMEM_IMPL_GENERIC_##F(NAME) int F##_test(T *ivar, int cmp, T cmp_value) { return F##_##NAME##_test(ivar, cmp, cmp_value); }
 #define DUSHMEM_IMPL_CXX_test_all(F, NAME, T) \
-    static inline int F##_test_all(T *ivars, size_t nelems, const int *status, int cmp, T cmp_value) { return F##_##NAME##_test_all(ivars, nelems, status, cmp, cmp_value); }
+    DUSHMEM_IMPL_GENERIC_##F(NAME) int F##_test_all(T *ivars, size_t nelems, const int *status, int cmp, T cmp_value) { return F##_##NAME##_test_all(ivars, nelems, status, cmp, cmp_value); }
 #define DUSHMEM_IMPL_CXX_test_any(F, NAME, T) \
-    static inline size_t F##_test_any(T *ivars, size_t nelems, const int *status, int cmp, T cmp_value) { return F##_##NAME##_test_any(ivars, nelems, status, cmp, cmp_value); }
+    DUSHMEM_IMPL_GENERIC_##F(NAME) size_t F##_test_any(T *ivars, size_t nelems, const int *status, int cmp, T cmp_value) { return F##_##NAME##_test_any(ivars, nelems, status, cmp, cmp_value); }
 #define DUSHMEM_IMPL_CXX_test_some(F, NAME, T) \
-    static inline size_t F##_test_some(T *ivars, size_t nelems, size_t *indices, const int *status, int cmp, T cmp_value) { return F##_##NAME##_test_some(ivars, nelems, indices, status, cmp, cmp_value); }
+    DUSHMEM_IMPL_GENERIC_##F(NAME) size_t F##_test_some(T *ivars, size_t nelems, size_t *indices, const int *status, int cmp, T cmp_value) { return F##_##NAME##_test_some(ivars, nelems, indices, status, cmp, cmp_value); }
 #define DUSHMEM_IMPL_CXX_test_all_vector(F, NAME, T) \
-    static inline int F##_test_all_vector(T *ivars, size_t nelems, const int *status, int cmp, const T *cmp_values) { return F##_##NAME##_test_all_vector(ivars, nelems, status, cmp, cmp_values); }
+    DUSHMEM_IMPL_GENERIC_##F(NAME) int F##_test_all_vector(T *ivars, size_t nelems, const int *status, int cmp, const T *cmp_values) { return F##_##NAME##_test_all_vector(ivars, nelems, status, cmp, cmp_values); }
 #define DUSHMEM_IMPL_CXX_test_any_vector(F, NAME, T) \
-    static inline size_t F##_test_any_vector(T *ivars, size_t nelems, const int *status, int cmp, const T *cmp_values) { return F##_##NAME##_test_any_vector(ivars, nelems, status, cmp, cmp_values); }
+    DUSHMEM_IMPL_GENERIC_##F(NAME) size_t F##_test_any_vector(T *ivars, size_t nelems, const int *status, int cmp, const T *cmp_values) { return F##_##NAME##_test_any_vector(ivars, nelems, status, cmp, cmp_values); }
 #define DUSHMEM_IMPL_CXX_test_some_vector(F, NAME, T) \
-    static inline size_t F##_test_some_vector(T *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const T *cmp_values) { return F##_##NAME##_test_some_vector(ivars, nelems, indices, status, cmp, cmp_values); }
+    DUSHMEM_IMPL_GENERIC_##F(NAME) size_t F##_test_some_vector(T *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const T *cmp_values) { return F##_##NAME##_test_some_vector(ivars, nelems, indices, status, cmp, cmp_values); }
 #define DUSHMEM_IMPL_CXX_fetch(F, NAME, T) \
     static inline T F##_fetch(const T *source, int pe) { return F##_##NAME##_fetch(source, pe); }
 #define DUSHMEM_IMPL_CXX_set(F, NAME, T) \

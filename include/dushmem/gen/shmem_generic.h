@@ -6,9 +6,9 @@
 #endif
 
 /* One name for all types: _Generic in C11, overloads in C++. */
+#include <dushmem/gen/overloads.h>
 
 #ifdef __cplusplus
-#include <dushmem/gen/overloads.h>
 static inline int shmem_sync(shmem_team_t team) { return shmem_team_sync(team); }
 DUSHMEM_IMPL_DISTINCT_rma_shmem(DUSHMEM_IMPL_CXX_put, shmem)
 DUSHMEM_IMPL_DISTINCT_rma_shmem(DUSHMEM_IMPL_CXX_p, shmem)

@@ -39,7 +39,7 @@ template <class S> DUSHMEM_IMPL_FN int sync(int32_t handle) {
   impl::meet(team, impl::next_call(team), "sync", S{});
   return 0;
 }
-template <class S> DUSHMEM_IMPL_FN int sync_all() { return sync<S>(DUSHMEM_TEAM_WORLD); }
+template <class S> DUSHMEM_IMPL_FN void sync_all() { sync<S>(0); }
 
 template <class S> DUSHMEM_IMPL_FN int barrier(int32_t handle) {
   impl::members team;
@@ -48,7 +48,7 @@ template <class S> DUSHMEM_IMPL_FN int barrier(int32_t handle) {
   impl::meet(team, impl::next_call(team), "barrier", S{});
   return 0;
 }
-template <class S> DUSHMEM_IMPL_FN int barrier_all() { return barrier<S>(DUSHMEM_TEAM_WORLD); }
+template <class S> DUSHMEM_IMPL_FN void barrier_all() { barrier<S>(0); }
 
 } // namespace device
 } // namespace dushmem

@@ -20,8 +20,10 @@ template <class S> DUSHMEM_IMPL_FN void copy(char *dest, const char *source, siz
     const size_t line = 64, head = (line - (uintptr_t)dest % line) % line;
     const size_t lines = bytes > head ? (bytes - head) / line : 0, mine = rank(s);
     const size_t from = mine == 0 ? 0 : head + lines * mine / ranks * line;
-    const size_t to = mine + 1 == ranks ? bytes : head + lines * (mine + 1) / ranks * line;
-    if (from >= to || from >= bytes) return;
+    const size_t next = mine + 1 == ranks ? bytes : head + lines * (mine + 1) / ranks * line;
+    /* What ends before the first whole line is the first fiber's. */
+    const size_t to = next < bytes ? next : bytes;
+    if (from >= to) return;
     dest += from;
     source += from;
     bytes = to - from;

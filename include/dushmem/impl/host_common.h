@@ -28,7 +28,7 @@ typedef float _Complex dushmem_impl_complexf;
 typedef double _Complex dushmem_impl_complexd;
 #endif
 
-/* In a device compiler, the names that kernels may call belong to the device headers. */
+/* Where kernels are compiled, the names that they may call belong to the device headers. */
 #if defined(__CUDACC__) || defined(__HIPCC__) || defined(DUSHMEM_EMU)
 #define DUSHMEM_IMPL_DEVICE_COMPILER 1
 #endif

@@ -14,6 +14,13 @@ namespace impl {
 
 DUSHMEM_IMPL_FN uintptr_t moved(uintptr_t address) { return address; }
 
+DUSHMEM_IMPL_COLD void global_exit(int status) {
+  printf("dushmem: PE %d: a kernel ends the job with status %d\n", state().my_pe, status);
+  trap();
+}
+
+DUSHMEM_IMPL_FN void *ptr_elsewhere(const void *, int) { return nullptr; }
+
 DUSHMEM_IMPL_COLD void check_state(const char *call) {
   if (state().magic != DUSHMEM_IMPL_STATE_MAGIC)
     fault(call, nullptr, 0,

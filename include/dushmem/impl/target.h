@@ -25,20 +25,13 @@
 #define DUSHMEM_IMPL_FN static inline
 #define DUSHMEM_IMPL_COLD __attribute__((noinline, cold, unused)) static
 #define DUSHMEM_IMPL_MEMBER
-#define DUSHMEM_IMPL_BOTH static inline
-/* A name for host and device: kernels run where host code runs, on threads that the scheduler has marked. */
-#define DUSHMEM_IMPL_TWIN(host, device) (::dushmem::emu::in_kernel ? (device) : (host))
 #elif defined(__CUDACC__) || defined(__HIPCC__)
 /* Internal linkage: each translation unit has its own state, so its functions must be its own too. */
 #define DUSHMEM_IMPL_FN static inline __device__
 #define DUSHMEM_IMPL_COLD static __device__ __attribute__((noinline, unused))
 #define DUSHMEM_IMPL_MEMBER __device__
-#define DUSHMEM_IMPL_BOTH static inline __host__ __device__
 #if defined(__CUDA_ARCH__) || (defined(__HIP_DEVICE_COMPILE__) && __HIP_DEVICE_COMPILE__)
 #define DUSHMEM_IMPL_ON_DEVICE 1
-#define DUSHMEM_IMPL_TWIN(host, device) device
-#else
-#define DUSHMEM_IMPL_TWIN(host, device) host
 #endif
 #else
 #error "dushmem/device.h is for kernels: compile with dushcc, nvcc or hipcc"
@@ -100,7 +93,7 @@ template <class T> using same_t = typename same<T>::type;
 template <class To, class From> DUSHMEM_IMPL_FN To bits(const From &from) {
   static_assert(sizeof(To) == sizeof(From), "same size");
   To to;
-  memcpy(&to, &from, sizeof to);
+  memcpy((void *)&to, &from, sizeof to);
   return to;
 }
 
@@ -112,10 +105,13 @@ template <class To, class From> DUSHMEM_IMPL_FN To bits(const From &from) {
 
 #if defined(DUSHMEM_EMU)
 #include "target_emu.h"
-#elif defined(__HIPCC__)
+#else
+#include "device_fault.h"
+#if defined(__HIPCC__)
 #include "target_hip.h"
 #else
 #include "target_cuda.h"
+#endif
 #endif
 
 #endif

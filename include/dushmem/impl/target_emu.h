@@ -39,9 +39,23 @@ DUSHMEM_IMPL_FN void fence_release() { __atomic_thread_fence(__ATOMIC_ACQ_REL); 
 DUSHMEM_IMPL_FN unsigned warp_size() { return (unsigned)warpSize; }
 
 DUSHMEM_IMPL_FN void sync(scope::thread) {}
-DUSHMEM_IMPL_FN void sync(scope::warp) { dushmem_emu_sync_part((unsigned)warpSize); }
-DUSHMEM_IMPL_FN void sync(scope::warpgroup) { dushmem_emu_sync_part(4u * (unsigned)warpSize); }
+DUSHMEM_IMPL_FN void sync(scope::warp) { __syncwarp(); }
 DUSHMEM_IMPL_FN void sync(scope::block) { dushmem_emu_sync_threads(); }
+/* The last to come lets the others go. */
+DUSHMEM_IMPL_FN void sync(scope::warpgroup) {
+  __shared__ unsigned arrived[8], turn[8];
+  const unsigned width = 4 * warp_size(), threads = blockDim.x * blockDim.y * blockDim.z;
+  if (threads <= width) return sync(scope::block{});
+  const unsigned group = (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) / width;
+  const unsigned left = threads - group * width, members = left < width ? left : width;
+  const unsigned now = __atomic_load_n(&turn[group], __ATOMIC_ACQUIRE);
+  if (__atomic_add_fetch(&arrived[group], 1u, __ATOMIC_ACQ_REL) == members) {
+    __atomic_store_n(&arrived[group], 0u, __ATOMIC_RELAXED);
+    __atomic_store_n(&turn[group], now + 1, __ATOMIC_RELEASE);
+  } else {
+    while (__atomic_load_n(&turn[group], __ATOMIC_ACQUIRE) == now) dushmem_emu_yield();
+  }
+}
 
 /* In a loop that looks at something again and again: the other threads of the block run. */
 DUSHMEM_IMPL_FN void pause() { dushmem_emu_yield(); }
@@ -82,6 +96,14 @@ DUSHMEM_IMPL_COLD void *peer_elsewhere(const void *own, size_t bytes, size_t ali
 }
 DUSHMEM_IMPL_COLD void own_elsewhere(const void *own, size_t bytes, size_t align, const char *call, const char *arg) {
   dushmem_emu_own(call, arg, own, bytes, align);
+}
+
+/* C globals may be symmetric, too. */
+DUSHMEM_IMPL_FN void *ptr_elsewhere(const void *own, int pe) { return dushmem_emu_ptr(own, pe); }
+
+DUSHMEM_IMPL_COLD void global_exit(int status) { dushmem_emu_global_exit(status); }
+__attribute__((noreturn)) DUSHMEM_IMPL_COLD void not_in_kernel(const char *name) {
+  fault(name, nullptr, 0, "this name exists in kernels only");
 }
 
 /* The library sleeps, lets other threads of the block run, and says in hang reports what is waited for. */

@@ -54,12 +54,7 @@ template <class T> DUSHMEM_IMPL_FN T *ptr(T *object, int pe) {
   const dushmem_impl_kernel_state &s = impl::state();
   impl::check_pe(pe, "ptr");
   const bool in_heap = (uint64_t)(uintptr_t)object - s.heap < s.heap_len;
-#ifdef DUSHMEM_EMU
-  /* Globals may be symmetric, too. */
-  if (!in_heap) return static_cast<T *>(dushmem_host_ptr(object, pe));
-#else
-  if (!in_heap) return nullptr;
-#endif
+  if (!in_heap) return (T *)impl::ptr_elsewhere(object, pe);
   return pe == s.my_pe ? object : (T *)impl::moved_to(object, pe);
 }
 

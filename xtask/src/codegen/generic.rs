@@ -2,7 +2,7 @@
 use super::expand::{c_type, declare};
 use super::header::{NOTE, guard};
 use super::inline::spelled;
-use super::table::{Family, Op, Table};
+use super::table::{Family, Op, Space, Table};
 use std::fmt::Write;
 
 /// An operation that has a generic name, and how its argument types choose the function.
@@ -12,6 +12,8 @@ struct Generic<'a> {
     /// Index of the first argument of type `T *`; `None`: only the context matters.
     typed: Option<usize>,
     constant: bool,
+    /// True if kernels may call it.
+    device: bool,
 }
 
 fn generics(table: &Table, family: Family) -> Vec<Generic<'_>> {
@@ -24,7 +26,8 @@ fn generics(table: &Table, family: Family) -> Vec<Generic<'_>> {
             let name = op.generic.as_deref()?;
             let typed = op.params.iter().position(|param| matches!(param.kind.as_str(), "T *" | "const T *"));
             let constant = typed.is_some_and(|at| op.params[at].kind.starts_with("const"));
-            Some(Generic { op, name, typed, constant })
+            let device = table.has_device_twin(op, Space { family, extension: false, plain: false });
+            Some(Generic { op, name, typed, constant, device })
         })
         .collect()
 }
@@ -72,12 +75,18 @@ fn open_params(op: &Op) -> Vec<(String, String)> {
     op.params.iter().map(|param| (open(&param.kind), param.name.clone())).collect()
 }
 
-fn overload(name: &str, returns: &str, params: &[(String, String)], call: &str, arguments: &str) -> String {
-    let params: Vec<String> = params.iter().map(|(ty, name)| declare(ty, name)).collect();
+/// An overload of `generic` with these parameters. With a context it is a function of the host.
+fn overload(generic: &Generic<'_>, params: &[(String, String)], call: &str) -> String {
+    let list: Vec<String> = params.iter().map(|(ty, name)| declare(ty, name)).collect();
+    let returns = &generic.op.returns;
     let returned = if returns == "void" { "" } else { "return " };
+    let with_ctx = params.first().is_some_and(|(ty, _)| ty.ends_with("_ctx_t"));
+    let kind = if generic.device && !with_ctx { "DUSHMEM_IMPL_GENERIC_##F(NAME)" } else { "static inline" };
     format!(
-        " \\\n    static inline {returns} F##_{name}({}) {{ {returned}{call}({arguments}); }}",
-        params.join(", ")
+        " \\\n    {kind} {returns} F##_{}({}) {{ {returned}{call}({}); }}",
+        generic.name,
+        list.join(", "),
+        names(params)
     )
 }
 
@@ -90,11 +99,11 @@ fn overload_macro(generic: &Generic<'_>) -> String {
     let suffix = op.name.trim_start_matches("<T>");
     let params = open_params(op);
     let mut text = format!("#define DUSHMEM_IMPL_CXX_{name}(F, NAME, T)");
-    text += &overload(name, &op.returns, &params, &format!("F##_##NAME##{suffix}"), &names(&params));
+    text += &overload(generic, &params, &format!("F##_##NAME##{suffix}"));
     if !op.ctx.is_empty() {
         let ctx = [("F##_ctx_t".to_string(), "ctx".to_string())];
         let params: Vec<_> = ctx.into_iter().chain(params).collect();
-        text += &overload(name, &op.returns, &params, &format!("F##_ctx_##NAME##{suffix}"), &names(&params));
+        text += &overload(generic, &params, &format!("F##_ctx_##NAME##{suffix}"));
     }
     text + "\n"
 }
@@ -112,14 +121,19 @@ fn teamless(table: &Table) -> (String, String) {
                 .collect();
             let list: Vec<String> = params.iter().map(|(ty, name)| declare(ty, name)).collect();
             let call = format!("dushmem_{}_{name}(DUSHMEM_TEAM_WORLD, {})", ty.name, names(&params));
-            let one = |function: &str| {
-                format!("static inline int {function}({}) {{\n    return {call};\n}}\n", list.join(", "))
+            let one = |kind: &str, function: &str| {
+                format!("{kind} int {function}({}) {{\n    return {call};\n}}\n", list.join(", "))
             };
-            c += &one(&format!("dushmem_impl_world_{}_{name}", ty.name));
-            cxx += &one(&format!("dushmem_{name}"));
+            c += &one("static inline", &format!("dushmem_impl_world_{}_{name}", ty.name));
+            cxx += &one(&kind(&ty.name), &format!("dushmem_{name}"));
         }
     }
     (c, cxx)
+}
+
+/// What stands before an overload of the `dushmem_` family that kernels may call, for a type.
+fn kind(ty: &str) -> String {
+    format!("DUSHMEM_IMPL_GENERIC_dushmem({ty})")
 }
 
 /// `dushmem_reduce`, whose operation is an argument.
@@ -152,9 +166,10 @@ fn reduce(table: &Table) -> (String, String, String) {
         let rest = format!("{spelled} *dest, const {spelled} *source, size_t nreduce, int op");
         let _ = write!(
             shared,
-            "static __inline__ int dushmem_impl_{0}_reduce(dushmem_team_t team, {rest}) {{\n    switch (op) {{\n\
+            "{1} int dushmem_impl_{0}_reduce(dushmem_team_t team, {rest}) {{\n    switch (op) {{\n\
              {cases}    default: return 1;\n    }}\n}}\n",
-            ty.name
+            ty.name,
+            kind(&ty.name)
         );
         let _ = write!(
             c,
@@ -164,11 +179,12 @@ fn reduce(table: &Table) -> (String, String, String) {
         );
         let _ = write!(
             cxx,
-            "static inline int dushmem_reduce(dushmem_team_t team, {rest}) {{\n    return \
+            "{1} int dushmem_reduce(dushmem_team_t team, {rest}) {{\n    return \
              dushmem_impl_{0}_reduce(team, dest, source, nreduce, op);\n}}\n\
-             static inline int dushmem_reduce({rest}) {{\n    return \
+             {1} int dushmem_reduce({rest}) {{\n    return \
              dushmem_impl_{0}_reduce(DUSHMEM_TEAM_WORLD, dest, source, nreduce, op);\n}}\n",
-            ty.name
+            ty.name,
+            kind(&ty.name)
         );
     }
     (shared, c, cxx)
@@ -186,7 +202,7 @@ fn sync(family: Family) -> (&'static str, &'static str) {
         Family::Dushmem => (
             "/* Without an argument: all PEs. The sum makes the empty argument the world team, whose handle is 0. */\n\
              #define dushmem_sync(...) dushmem_team_sync((__VA_ARGS__ + 0))\n",
-            "static inline int dushmem_sync(dushmem_team_t team = DUSHMEM_TEAM_WORLD) { return dushmem_team_sync(team); }\n",
+            "DUSHMEM_IMPL_GENERIC_dushmem(int) int dushmem_sync(dushmem_team_t team = DUSHMEM_TEAM_WORLD) { return dushmem_team_sync(team); }\n",
         ),
         _ => (
             "/* One argument: a team. Four: the active set of older programs. */\n\
@@ -245,27 +261,42 @@ fn family_file(table: &Table, family: Family) -> String {
         c = format!("{world_c}{reduce_c}{c}{REDUCE_C11}");
         cxx = format!("{cxx}{world_cxx}{reduce_cxx}");
     }
-    // A device compiler has the generic names from the device headers.
-    let (open, close) = match family {
-        Family::Dushmem => ("#ifndef DUSHMEM_IMPL_DEVICE_COMPILER\n", "#endif\n"),
-        _ => ("", ""),
-    };
     guard(
         &format!("dushmem/gen/{f}_generic.h"),
         &format!(
-            "\n/* One name for all types: _Generic in C11, overloads in C++. */\n{open}{shared}\n#ifdef __cplusplus\n\
-             #include <dushmem/gen/overloads.h>\n{sync_cxx}{cxx}#else\n{sync_c}\
-             #if defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L\n{c}#endif\n#endif\n{close}"
+            "\n/* One name for all types: _Generic in C11, overloads in C++. */\n#include <dushmem/gen/overloads.h>\n{shared}\n\
+             #ifdef __cplusplus\n{sync_cxx}{cxx}#else\n{sync_c}\
+             #if defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L\n{c}#endif\n#endif\n"
         ),
     )
 }
+
+/// What stands before overloads, by family and type.
+const KINDS: &str = "\
+/* Where kernels are compiled, overloads are for host and device, and templates, so that only those that are
+ * called cost anything. */
+#if defined(DUSHMEM_IMPL_DEVICE_COMPILER)
+#define DUSHMEM_IMPL_GENERIC template <int = 0> static inline __host__ __device__
+#else
+#define DUSHMEM_IMPL_GENERIC static __inline__
+#endif
+#define DUSHMEM_IMPL_GENERIC_HOST static __inline__
+#define DUSHMEM_IMPL_GENERIC_dushmem(NAME) DUSHMEM_IMPL_GENERIC_##NAME
+#define DUSHMEM_IMPL_GENERIC_shmem(NAME) DUSHMEM_IMPL_GENERIC_HOST
+";
 
 /// The generic headers of the families, and the overloads that they share.
 pub fn files(table: &Table) -> Vec<(String, String)> {
     let mut overloads = format!(
         "{NOTE}#ifndef DUSHMEM_INCLUDED_IMPL_OVERLOADS_H\n#define DUSHMEM_INCLUDED_IMPL_OVERLOADS_H\n\n\
-         /* Overloads of each operation for one type, in family F. */\n\n"
+         {KINDS}"
     );
+    let table_types = table.types.iter().filter(|ty| ty.rust != "Wide" && ty.c != "void");
+    for ty in table_types {
+        let kind = if table.in_kernels(ty) { "DUSHMEM_IMPL_GENERIC" } else { "DUSHMEM_IMPL_GENERIC_HOST" };
+        let _ = writeln!(overloads, "#define DUSHMEM_IMPL_GENERIC_{} {kind}", ty.name);
+    }
+    overloads += "\n/* Overloads of each operation for one type, in family F. */\n\n";
     let mut seen = Vec::new();
     for generic in [Family::Dushmem, Family::Shmem].into_iter().flat_map(|family| generics(table, family)) {
         if generic.typed.is_some() && !seen.contains(&generic.name) {

@@ -1,5 +1,5 @@
 //! The public headers of the families, and the aliases for device compilers.
-use super::expand::{Function, functions};
+use super::expand::functions;
 use super::table::{Constant, Family, Op, Space, Table};
 use super::typedefs;
 use std::fmt::Write;
@@ -51,25 +51,46 @@ fn constants(table: &Table, space: Space) -> String {
     here.filter_map(|constant| Some(define(constant, beside(constant)?))).collect()
 }
 
-/// The prototypes of an operation; `twins`: under the names for tools.
-fn prototypes(table: &Table, op: &Op, space: Space, twins: bool) -> String {
-    let attribute = match op.name.as_str() {
-        "global_exit" => "DUSHMEM_IMPL_NORETURN ",
-        _ => "",
-    };
-    let age = op.deprecated.as_ref().map_or(String::new(), |version| format!(" Deprecated since {version}."));
-    let mut text = format!("\n/* {}{age} */\n", op.doc);
-    for function in functions(table, op, space) {
-        let name = if twins { function.twin() } else { Some(function.name()) };
-        let Some(name) = name else { continue };
-        let _ = writeln!(text, "{attribute}{};", function.prototype(&name));
+/// Writes prototypes. Where a device compiler reads the header, the names that kernels may call belong to the
+/// device headers.
+struct Prototypes<'a> {
+    table: &'a Table,
+    text: String,
+    /// True between the lines that leave names to the device headers.
+    device: bool,
+}
+
+impl Prototypes<'_> {
+    fn owned_by_device(&mut self, now: bool) {
+        if now != self.device {
+            self.text.push_str(if now { "#ifndef DUSHMEM_IMPL_DEVICE_COMPILER\n" } else { "#endif\n" });
+            self.device = now;
+        }
     }
-    text
+
+    /// The prototypes of an operation; `twins`: under the names for tools.
+    fn add(&mut self, op: &Op, space: Space, twins: bool) {
+        let attribute = match op.name.as_str() {
+            "global_exit" => "DUSHMEM_IMPL_NORETURN ",
+            _ => "",
+        };
+        let age =
+            op.deprecated.as_ref().map_or(String::new(), |version| format!(" Deprecated since {version}."));
+        for (i, function) in functions(self.table, op, space).iter().enumerate() {
+            let name = if twins { function.twin() } else { Some(function.name()) };
+            let Some(name) = name else { continue };
+            self.owned_by_device(self.table.on_device(function));
+            if i == 0 {
+                let _ = write!(self.text, "\n/* {}{age} */\n", op.doc);
+            }
+            let _ = writeln!(self.text, "{attribute}{};", function.prototype(&name));
+        }
+    }
 }
 
 /// All prototypes of a space, by area.
 fn body(table: &Table, space: Space, twins: bool) -> String {
-    let mut text = String::new();
+    let mut prototypes = Prototypes { table, text: String::new(), device: false };
     for (area, heading) in AREAS {
         let here = |op: &'_ &Op| op.area == *area && op.body.is_some();
         let beside = |op: &Op| op.spaces.iter().copied().find(|other| other.is_beside(space));
@@ -80,23 +101,28 @@ fn body(table: &Table, space: Space, twins: bool) -> String {
             "-" => String::new(),
             section => format!(" (OpenSHMEM 1.6, section {section})"),
         };
-        let _ = write!(text, "\n/* ---- {heading}{section} ---- */\n");
-        let mut device = false;
+        let _ = write!(prototypes.text, "\n/* ---- {heading}{section} ---- */\n");
         for (op, space) in ops {
-            // Where a device compiler reads the header, the names that kernels may call belong to the
-            // device headers.
-            let now = table.on_device(op) && space.family != Family::Shmem;
-            if now != device {
-                text.push_str(if now { "\n#ifndef DUSHMEM_IMPL_DEVICE_COMPILER\n" } else { "\n#endif\n" });
-                device = now;
-            }
-            text.push_str(&prototypes(table, op, space, twins));
+            prototypes.add(op, space, twins);
         }
-        if device {
-            text.push_str("\n#endif\n");
-        }
+        prototypes.owned_by_device(false);
     }
-    text
+    prototypes.text
+}
+
+/// Constants for the device headers, which do without the header of a family.
+pub fn numbers(table: &Table) -> String {
+    let space = Space { family: Family::Dushmem, extension: false, plain: false };
+    let needed = |constant: &&Constant| {
+        let number = ["int", "string"].contains(&constant.kind.as_str());
+        constant.now && number && constant.spaces.contains(&space)
+    };
+    let text: String =
+        table.constants.iter().filter(needed).map(|constant| define(constant, space)).collect();
+    let about = "/* Constants of dushmem.h for the device headers, which nvshmem.h includes without it. */\n";
+    format!(
+        "{NOTE}#ifndef DUSHMEM_INCLUDED_CONSTANTS_H\n#define DUSHMEM_INCLUDED_CONSTANTS_H\n\n{about}{text}\n#endif\n"
+    )
 }
 
 fn errors(table: &Table, space: Space) -> String {
@@ -125,13 +151,17 @@ const C89: &str = "\
 #endif
 ";
 
-const KERNELS: &str = "
-#if defined(__CUDACC__) || defined(__HIPCC__) || defined(DUSHMEM_EMU)
-#include <dushmem/device.h>
-#endif
-";
+/// What brings a family's names for kernels: the extensions too, which programs use that include the first
+/// header only.
+fn kernels(family: Family) -> String {
+    let include = |extension| {
+        let space = Space { family, extension, plain: false };
+        format!("#include <{}>\n", super::device::header_name(space))
+    };
+    format!("\n#ifdef DUSHMEM_IMPL_DEVICE_COMPILER\n{}{}#endif\n", include(false), include(true))
+}
 
-fn extern_c(text: &str) -> String {
+pub fn extern_c(text: &str) -> String {
     format!("\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n{text}\n#ifdef __cplusplus\n}}\n#endif\n")
 }
 
@@ -143,7 +173,7 @@ fn base_header(table: &Table, family: Family) -> String {
         Family::Nvshmem => "The names of NVSHMEM, on CPUs and GPUs.",
         Family::Shmem => "OpenSHMEM 1.6. Section numbers are those of its text.",
     };
-    let device = if family == Family::Shmem { "" } else { KERNELS };
+    let device = if family == Family::Shmem { String::new() } else { kernels(family) };
     let mut condition = "!defined(DUSHMEM_NO_INLINE)".to_string();
     if family != Family::Shmem {
         condition += " && !defined(DUSHMEM_IMPL_DEVICE_COMPILER)";
@@ -155,7 +185,7 @@ fn base_header(table: &Table, family: Family) -> String {
     };
     let half = if family == Family::Shmem { "" } else { "#include <dushmem/impl/half.h>\n" };
     let text = format!(
-        "\n/* {about} */\n\n#include <dushmem/impl/host_common.h>\n{half}{}\n{}{}{generic}{device}",
+        "\n/* {about} */\n\n#include <dushmem/impl/host_common.h>\n{half}{}\n{}{}{device}{generic}",
         typedefs::base(family),
         constants(table, space),
         extern_c(&format!("{}{inline}", body(table, space, false))),
@@ -209,29 +239,4 @@ pub fn public(table: &Table) -> Vec<(String, String)> {
         files.push((format!("include/mpp/{name}.h"), text));
     }
     files
-}
-
-/// The host functions under names that device headers may call where they own the public ones.
-pub fn aliases(table: &Table) -> String {
-    let mut text = String::new();
-    for family in [Family::Dushmem, Family::Nvshmem] {
-        for op in table.ops.iter().filter(|op| op.body.is_some() && table.on_device(op)) {
-            for space in op.spaces.iter().filter(|space| space.family == family) {
-                for function in functions(table, op, *space) {
-                    let _ = writeln!(text, "{}", alias(&function));
-                }
-            }
-        }
-    }
-    let about = "\n/* Where nvcc or hipcc read the headers, the names that kernels may call are functions for host\n * and device. On the host they call the library under these names. */\n#include <dushmem/impl/host_common.h>\n#include <dushmem/impl/half.h>\n";
-    guard("dushmem/gen/host_alias.h", &format!("{about}{}", extern_c(&text)))
-}
-
-fn alias(function: &Function<'_>) -> String {
-    let extension = if function.space.extension { "x" } else { "" };
-    let name = format!("{}{extension}_host_{}", function.space.family.prefix(), function.stem());
-    // The headers of the other family may not be included, so its handles go by their type.
-    let prototype =
-        function.prototype(&name).replace(&format!("{}_team_t", function.space.family.prefix()), "int32_t");
-    format!("{prototype} __asm__(\"{}\");", function.name())
 }

@@ -1,8 +1,10 @@
 //! `cargo xtask codegen`: everything typed comes from the one table in `api/`.
+mod device;
 mod expand;
 mod generic;
 mod header;
 mod inline;
+mod kernels;
 mod pages;
 mod rust;
 mod table;
@@ -81,7 +83,9 @@ fn names(table: &table::Table) -> Vec<String> {
 fn files() -> Result<Vec<(String, String)>, String> {
     let table = table::Table::load(&root().join("api"))?;
     let mut files = header::public(&table);
-    files.push(("include/dushmem/gen/host_alias.h".into(), header::aliases(&table)));
+    files.extend(device::files(&table));
+    files.extend(kernels::files(&table));
+    files.push(("include/dushmem/gen/constants.h".into(), header::numbers(&table)));
     files.push(("include/dushmem/gen/types.h".into(), inline::types(&table)));
     files.extend(generic::files(&table));
     files.push(("crates/core/src/gen/env.rs".into(), rust::variables(&table)));

@@ -89,6 +89,8 @@ pub struct Type {
     pub c: String,
     /// In the exported functions.
     pub rust: String,
+    /// Its size.
+    pub bytes: usize,
     /// The type of the same representation that C's generic selection knows, if it is another name.
     pub same_as: Option<String>,
 }
@@ -147,6 +149,69 @@ impl Op {
     }
 }
 
+/// How a kernel's function is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// On the host it is the function of that name.
+    Twin,
+    /// In kernels only.
+    Device,
+    /// Not at all.
+    Absent,
+}
+
+/// A function that kernels may call.
+#[derive(Clone, Debug)]
+pub struct DeviceOp {
+    /// Which part of the interface it belongs to.
+    pub area: String,
+    /// Name without prefix; `<T>` and `<N>` stand for a type's name.
+    pub name: String,
+    /// Type table, if it is typed.
+    pub table: Option<String>,
+    /// C type returned.
+    pub returns: String,
+    /// Parameters.
+    pub params: Vec<Param>,
+    /// Who makes the call together: `thread`, `warp`, `warpgroup`, `block`.
+    pub scope: String,
+    /// Where it exists.
+    pub spaces: Vec<Space>,
+    /// Whether there is one.
+    pub presence: Presence,
+}
+
+impl DeviceOp {
+    fn parse(f: &[String]) -> Result<DeviceOp, String> {
+        let presence = match f[7].as_str() {
+            "host twin" => Presence::Twin,
+            "device" => Presence::Device,
+            "absent" => Presence::Absent,
+            other => return Err(format!("api/device.tsv: {}: `{other}` is no status", f[1])),
+        };
+        let scopes: &[&str] = &["thread", "warp", "warpgroup", "block"];
+        if presence != Presence::Absent && !scopes.contains(&f[5].as_str()) {
+            return Err(format!("api/device.tsv: {}: `{}` is no scope", f[1], f[5]));
+        }
+        // Rows of what is absent hold C++ templates.
+        let params = if f[4] == "-" || presence == Presence::Absent {
+            Vec::new()
+        } else {
+            f[4].split(',').map(param).collect()
+        };
+        Ok(DeviceOp {
+            area: f[0].clone(),
+            name: f[1].clone(),
+            table: option(&f[2]),
+            returns: f[3].clone(),
+            params,
+            scope: f[5].clone(),
+            spaces: spaces(&f[6], &f[1])?,
+            presence,
+        })
+    }
+}
+
 /// A constant.
 #[derive(Clone, Debug)]
 pub struct Constant {
@@ -181,8 +246,8 @@ pub struct Table {
     pub errors: Vec<(String, String, Vec<Space>, String)>,
     /// Environment variables: name, kind, default, families, whether they are read, help.
     pub env: Rows,
-    /// Device functions as their file has them.
-    pub device: Rows,
+    /// Functions that kernels may call, in the order of the file.
+    pub device: Vec<DeviceOp>,
     /// Extensions to the standards, each with a reason.
     pub extensions: Rows,
 }
@@ -246,8 +311,13 @@ impl Table {
     pub fn load(dir: &Path) -> Result<Table, String> {
         let types = read(dir, "types.tsv", &["name", "c", "rust", "bytes", "same_as"])?
             .into_iter()
-            .map(|f| Type { name: f[0].clone(), c: f[1].clone(), rust: f[2].clone(), same_as: option(&f[4]) })
-            .collect();
+            .map(|f| {
+                let bytes =
+                    f[3].parse().map_err(|_| format!("api/types.tsv: {}: `{}` is no size", f[0], f[3]))?;
+                let (name, c, rust) = (f[0].clone(), f[1].clone(), f[2].clone());
+                Ok(Type { name, c, rust, bytes, same_as: option(&f[4]) })
+            })
+            .collect::<Result<_, String>>()?;
         let rows = read(dir, "tables.tsv", &["table", "families", "types", "status", "note"])?
             .into_iter()
             .map(|f| {
@@ -318,7 +388,10 @@ impl Table {
             constants,
             errors,
             env: read(dir, "env.tsv", &["name", "kind", "default", "families", "status", "help"])?,
-            device: read(dir, "device.tsv", &device_columns)?,
+            device: read(dir, "device.tsv", &device_columns)?
+                .iter()
+                .map(|f| DeviceOp::parse(f))
+                .collect::<Result<_, String>>()?,
             extensions: read(dir, "extensions.tsv", &["names", "families", "declared", "what", "reason"])?,
         };
         table.check()?;
@@ -414,22 +487,71 @@ impl Table {
         if let Some(pair) = codes.windows(2).find(|pair| pair[0] == pair[1]) {
             return Err(format!("api/errors.tsv: code {} occurs twice; codes are never reused", pair[0]));
         }
-        for row in &self.device {
-            let callable = row[7] == "host twin";
-            let host = self.ops.iter().any(|op| op.name == row[1]);
-            if callable && !host {
-                return Err(format!("api/device.tsv: {} has no host twin in api/ops.tsv", row[1]));
-            }
-        }
+        self.check_device()?;
         for row in &self.extensions {
             families(&row[1])?;
         }
         Ok(())
     }
 
-    /// True if kernels may call the operation too, so that its device form owns the name there.
-    pub fn on_device(&self, op: &Op) -> bool {
-        self.device.iter().any(|row| row[1] == op.name && row[7] == "host twin")
+    /// A kernel's function stands for one of the host that takes the same, or for none.
+    fn check_device(&self) -> Result<(), String> {
+        let mut seen: HashMap<String, ()> = HashMap::new();
+        for row in &self.device {
+            let wrong = |what: String| Err(format!("api/device.tsv: {} {what}", row.name));
+            let typed = row.name.contains("<T>") || row.name.contains("<N>");
+            if row.presence != Presence::Absent && row.table.is_some() != typed {
+                return wrong("and its type table do not fit".into());
+            }
+            for space in &row.spaces {
+                if seen.insert(format!("{}{}", space.prefix(), row.name), ()).is_some() {
+                    return wrong(format!("occurs twice as {}", space.prefix()));
+                }
+            }
+            let twin = self.ops.iter().find(|op| op.name == row.name && op.spaces.contains(&row.spaces[0]));
+            match (row.presence, twin) {
+                (Presence::Twin, None) => return wrong("has no host twin in api/ops.tsv".into()),
+                (Presence::Device, Some(_)) => return wrong("has a host twin in api/ops.tsv".into()),
+                (Presence::Twin, Some(op)) => {
+                    let kinds = |params: &[Param]| -> Vec<String> {
+                        params.iter().map(|param| param.kind.replace("const ", "")).collect()
+                    };
+                    if kinds(&op.params) != kinds(&row.params)
+                        || op.returns != row.returns
+                        || op.table != row.table
+                    {
+                        return wrong("is not what its host twin in api/ops.tsv is".into());
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether kernels have the type: device compilers have no `long double`, and no complex numbers there.
+    pub fn in_kernels(&self, ty: &Type) -> bool {
+        !["longdouble", "complexf", "complexd"].contains(&ty.name.as_str())
+    }
+
+    /// Types of a kernel's function in a family.
+    pub fn device_members(&self, table: &str, family: Family) -> Vec<&Type> {
+        let mut members = self.members(table, family);
+        members.retain(|ty| self.in_kernels(ty));
+        members
+    }
+
+    /// True if kernels may call the operation too.
+    pub fn has_device_twin(&self, op: &Op, space: Space) -> bool {
+        let of = |row: &DeviceOp| row.name == op.name && row.spaces.contains(&space);
+        self.device.iter().any(|row| row.presence == Presence::Twin && of(row))
+    }
+
+    /// True if kernels may call the function too, so that its device form owns the name there.
+    pub fn on_device(&self, function: &super::expand::Function<'_>) -> bool {
+        !function.ctx
+            && self.has_device_twin(function.op, function.space)
+            && function.ty.is_none_or(|ty| self.in_kernels(ty))
     }
 }
 
@@ -473,6 +595,17 @@ mod tests {
             ("errors.tsv", "ERROR_SYMMETRY\t4", "ERROR_SYMMETRY\t3", "code 3 occurs twice"),
             ("env.tsv", "\tSize\t", "\tsize\t", "there is no kind size"),
             ("device.tsv", "query\tmy_pe", "query\tour_pe", "has no host twin"),
+            (
+                "device.tsv",
+                "void *\tconst void *ptr, int pe",
+                "void *\tconst void *ptr",
+                "is not what its host twin",
+            ),
+            ("device.tsv", "rma\t<T>_put_warp", "rma\t<T>_put_block", "occurs twice as"),
+            ("device.tsv", "warp\tdx,nx\tdevice", "warp\tdx,nx\thost twin", "has no host twin"),
+            ("device.tsv", "warp\tdx,nx\tdevice", "warp\tdx,nx\tlater", "`later` is no status"),
+            ("device.tsv", "warp\tdx,nx\tdevice", "wave\tdx,nx\tdevice", "`wave` is no scope"),
+            ("device.tsv", "<T>_put\trma", "<T>_put\t-", "type table do not fit"),
         ];
         for (file, old, new, complaint) in cases {
             match changed(file, old, new) {

@@ -2,6 +2,8 @@
 use super::prelude::*;
 use crate::report::{must, or_else, status};
 use core::ptr::null_mut;
+use core::sync::atomic::AtomicI32;
+use core::sync::atomic::Ordering::Relaxed;
 use dushmem_core::error::Error;
 use dushmem_core::team::handles;
 
@@ -33,11 +35,18 @@ pub unsafe fn multicast(team: i32, _ptr: *const u8, name: Name) -> *mut u8 {
     or_else(name, |w| w.team(team).map(|_| null_mut()), |_| null_mut())
 }
 
-/// Queue pairs. Data goes by load and store here, so each is another name of the default one: what is issued on it
-/// is ordered and completed as everything else. The array is the program's.
+/// First number of a queue pair that is none of the constants.
+const FIRST_QP: i32 = 2;
+/// One more than the last: the constant that stands for all of them.
+const ALL_QPS: i32 = i32::MAX;
+
+/// The number of the next queue pair. Numbers are not used again: kernels may still name one.
+static NEXT_QP: AtomicI32 = AtomicI32::new(FIRST_QP);
+
+/// Queue pairs: numbers of contexts of kernels. What a kernel issues on one is ordered and completed apart from what
+/// it issues on others, where it goes by the proxy; a context is made when it is first used. The array is the
+/// program's.
 pub unsafe fn create_qps(num_qps: i32, out_qp_array: *mut *mut i32, name: Name) -> i32 {
-    /// First number that is none of the constants.
-    const FIRST: i32 = 2;
     status(name, |_| {
         if out_qp_array.is_null() {
             return Err(Error::NoObject { arg: "out_qp_array" });
@@ -46,7 +55,12 @@ pub unsafe fn create_qps(num_qps: i32, out_qp_array: *mut *mut i32, name: Name) 
             let why = "a number from 1 to 65536 is wanted";
             return Err(Error::BadValue { arg: "num_qps", value: num_qps.into(), why });
         }
-        let handles: Box<[i32]> = (FIRST..FIRST + num_qps).collect();
+        let enough = |next: i32| next.checked_add(num_qps).filter(|end| *end <= ALL_QPS);
+        let Ok(first) = NEXT_QP.fetch_update(Relaxed, Relaxed, enough) else {
+            let why = "there are no numbers left for so many";
+            return Err(Error::BadValue { arg: "num_qps", value: num_qps.into(), why });
+        };
+        let handles: Box<[i32]> = (first..first + num_qps).collect();
         // SAFETY: the caller's variable. The array comes from the C library's `malloc`, so it may be freed.
         unsafe { out_qp_array.write(Box::into_raw(handles).cast()) };
         Ok(())

@@ -92,3 +92,16 @@ pub unsafe extern "C" fn dushmem_emu_wait(
 pub extern "C" fn dushmem_emu_ring(pe: c_int) {
     kernel::ring(pe);
 }
+
+/// Where PE `pe`'s copy of the own symmetric object at `address` can be loaded and stored; NULL where it can't, and
+/// for what is no symmetric object.
+#[unsafe(no_mangle)]
+pub extern "C" fn dushmem_emu_ptr(address: *const c_void, pe: c_int) -> *mut c_void {
+    kernel::ptr(address as usize, pe) as *mut c_void
+}
+
+/// Ends the job with this exit status, on behalf of a kernel.
+#[unsafe(no_mangle)]
+pub extern "C" fn dushmem_emu_global_exit(status: c_int) -> ! {
+    kernel::global_exit(status)
+}

@@ -1,0 +1,1 @@
+#include "hip_bf16.h"
