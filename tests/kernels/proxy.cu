@@ -85,7 +85,8 @@ __global__ void tickets(Heap h) {
   d::atomic_add(h.seen + old, (uint64_t)1, 0);
   // A word of four bytes, next to another.
   d::atomic_inc((unsigned *)(h.ints + 2 + threadIdx.x % 2), 0);
-  for (;;) {
+  // All contend for one word: not too many of them.
+  while (threadIdx.x % 32 == 0) {
     const int before = d::atomic_fetch(h.ints + 4, 0);
     if (d::atomic_compare_swap(h.ints + 4, before, before + 1, 0) == before) break;
   }
@@ -195,7 +196,7 @@ static void run_all(cudaStream_t stream) {
     int bad = 0;
     for (int i = 0; i < n * 1024; i++) bad += h.seen[i] != 1;
     CHECK(bad == 0);
-    CHECK(h.ints[2] == n * 512 && h.ints[3] == n * 512 && h.ints[4] == n * 1024);
+    CHECK(h.ints[2] == n * 512 && h.ints[3] == n * 512 && h.ints[4] == n * 32);
   }
 
   // Only where a request costs little: the loopback keeps at most 512, and looks at each.
