@@ -74,8 +74,9 @@ template <class S> DUSHMEM_IMPL_FN void copy_rest(char *dest, const char *source
   copy_units<unit1>(dest, source, bytes, s);
 }
 
-/* The widest unit on which both addresses can be aligned by the same number of bytes before. */
-template <class S> DUSHMEM_IMPL_FN void copy(char *dest, const char *source, size_t bytes, S s) {
+/* The widest unit on which both addresses can be aligned by the same number of bytes before. Called, not inlined: it
+ * is long, and kernels have many copies. */
+template <class S> DUSHMEM_IMPL_COLD void copy(char *dest, const char *source, size_t bytes, S s) {
   const unsigned apart = (unsigned)((uintptr_t)dest ^ (uintptr_t)source) & 15u;
   const size_t unit = apart == 0 ? 16 : apart % 8 == 0 ? 8 : apart % 4 == 0 ? 4 : apart % 2 == 0 ? 2 : 1;
   size_t head = (size_t)(0 - (uintptr_t)dest) & (unit - 1);
