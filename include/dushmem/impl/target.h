@@ -90,6 +90,16 @@ template <class T> struct same {
 };
 template <class T> using same_t = typename same<T>::type;
 
+/* The block's variable of a type, for which nobody else uses the type. */
+template <class Only> DUSHMEM_IMPL_FN Only &in_block() {
+#ifdef DUSHMEM_EMU_OS_THREADS
+  return ::dushmem::emu::block_shared(static_cast<Only *>(nullptr));
+#else
+  __shared__ Only variable;
+  return variable;
+#endif
+}
+
 template <class To, class From> DUSHMEM_IMPL_FN To bits(const From &from) {
   static_assert(sizeof(To) == sizeof(From), "same size");
   To to;
