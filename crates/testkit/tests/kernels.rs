@@ -111,11 +111,8 @@ fn wrong_arguments_in_kernels_end_the_job_with_a_line_about_them() {
             outcome.failure(code, &["PE 0 (host ", "(kernel wrong, block (1, 0, 0), thread (2, 0, 0))"]);
         }
     }
-    program
-        .job(1)
-        .args(["1", "early"])
-        .run()
-        .failure(101, &["p: not initialised: call init first", "thread (2, 0, 0)"]);
+    let alone = Job::of(&program.0.join("program")).args(["1", "early"]);
+    alone.run().failure(101, &["p: not initialised: call init first", "thread (2, 0, 0)"]);
 }
 
 #[test]
