@@ -55,8 +55,15 @@ fn the_device_api_over_a_transport_that_reorders() {
 #[test]
 fn every_operation_at_every_scope() {
     let program = Program::of("device_scopes.cu");
-    for pes in [1, 2, 3, 4, 8] {
-        all_right(program.job(pes));
+    // In order, in random orders, and with wide warps.
+    for (pes, name, value) in [
+        (1, "DUSHMEM_EMU_SEED", "1"),
+        (2, "DUSHMEM_EMU_WARP", "64"),
+        (3, "DUSHMEM_EMU_SEED", "2"),
+        (4, "DUSHMEM_EMU_WARP", "32"),
+        (8, "DUSHMEM_EMU_WARP", "32"),
+    ] {
+        all_right(program.job(pes).env(name, value));
     }
     // Through the proxy: to the others, to all, and over a transport that reorders.
     for hidden in ["1", "all"] {
