@@ -9,6 +9,7 @@
  * | signal.h | put with signal, signal words                                                      |
  * | sync.h   | fence, quiet, waiting for and testing words                                        |
  * | coll.h   | barriers and collectives                                                           |
+ * | launch.h | kernels of which all blocks, of all PEs, run at the same time                      |
  *
  * Each declares templates in namespace dushmem::device, with their contracts; bodies are in impl/. The typed names
  * of both families (dushmem_int_p, nvshmemx_int_put_block, ...) are wrappers around them, generated: gen/device_*.h.
@@ -32,4 +33,6 @@
 #include <dushmem/sync.h>
 
 #include <dushmem/coll.h>
+
+#include <dushmem/launch.h>
 #endif

@@ -198,6 +198,7 @@ pub(crate) fn run(grid: &Grid, place: Place) -> u64 {
     unsafe { place.enter(grid, shared) };
     *lock(&block.board.launch) = Some(grid.launch());
     block.board.busy.store(true, Relaxed);
+    watch::start();
     let kept = Box::into_raw(block);
     let outer = ACTIVE.replace(kept);
     let hook = set_give_way(Some(give_way));
@@ -281,6 +282,7 @@ impl Block {
                 fiber::stack_bytes(),
                 fiber::STACK_VARIABLE
             ));
+            dushmem_os::crash::silence();
             std::process::abort();
         });
         let sp = stack.prepare(number, live, self);
@@ -625,6 +627,13 @@ fn sync_and_elect() -> bool {
     std::mem::replace(&mut block.elected, block.barriers) != block.barriers
 }
 
+/// `__syncthreads`, after which one thread acts for all. Bit 0: the calling one. It runs before the others do, and
+/// until it waits; bit 1 says that they may run at the same time, so that they have to be synchronised afterwards.
+pub fn sync_once() -> u32 {
+    let acts = sync_and_elect();
+    u32::from(acts) | u32::from(os_block::inside()) << 1
+}
+
 /// Waits for all threads of the grid that haven't returned. An error in a launch that isn't cooperative.
 pub fn sync_grid() -> Result<(), &'static str> {
     let Some(grid) = current_grid() else { return Ok(()) };
@@ -641,6 +650,12 @@ pub fn sync_grid() -> Result<(), &'static str> {
     }
     sync_threads();
     Ok(())
+}
+
+/// True in a cooperative launch.
+pub fn cooperative() -> bool {
+    // SAFETY: the grid outlives its blocks, and changes through atomics only.
+    current_grid().is_some_and(|grid| unsafe { (*grid).is_cooperative() })
 }
 
 /// The grid of the calling GPU thread.
@@ -694,8 +709,8 @@ pub fn fail(what: &str) -> ! {
 }
 
 /// Times that a loop of GPU threads gives the CPU away before its OS thread sleeps a little each time.
-const YIELDS: u32 = 16;
-const NAP: Duration = Duration::from_micros(50);
+pub(crate) const YIELDS: u32 = 16;
+pub(crate) const NAP: Duration = Duration::from_micros(50);
 
 /// Lets the other threads of the block run once; where all of them wait, other OS threads. For loops of
 /// GPU threads that wait for something by looking at it again and again.
@@ -703,12 +718,18 @@ pub fn yield_thread() {
     thread_local! {
         static IDLE: Cell<u32> = const { Cell::new(0) };
     }
-    if !ACTIVE.get().is_null() && turn(What::YIELD, 0) == Yielded::Ran {
-        IDLE.set(0);
-        return;
+    let block = ACTIVE.get();
+    if block.is_null() {
+        return os_block::yield_thread();
     }
-    IDLE.set(IDLE.get().saturating_add(1));
-    if IDLE.get() <= YIELDS || !inside() { dushmem_os::cpu::yield_now() } else { std::thread::sleep(NAP) }
+    if turn(What::YIELD, 0) == Yielded::Ran {
+        IDLE.set(0);
+    } else {
+        IDLE.set(IDLE.get().saturating_add(1));
+        if IDLE.get() <= YIELDS { dushmem_os::cpu::yield_now() } else { std::thread::sleep(NAP) }
+    }
+    // SAFETY: the active block of this OS thread.
+    unsafe { (*slot_of(block, (*block).current)).what.store(0, Relaxed) };
 }
 
 /// How long the fibers of a block look again before their OS thread sleeps, where CPUs are free.

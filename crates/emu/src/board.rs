@@ -104,8 +104,14 @@ pub(crate) struct Board {
 #[derive(Clone, Debug)]
 pub(crate) struct Launch {
     pub name: Arc<str>,
-    pub grid: Dim3,
     pub block: Dim3,
+}
+
+impl Launch {
+    /// A number that no other launch has at the same time.
+    pub fn id(&self) -> usize {
+        self.name.as_ptr() as usize
+    }
 }
 
 static BOARDS: Mutex<Vec<Weak<Board>>> = Mutex::new(Vec::new());

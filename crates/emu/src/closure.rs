@@ -1,6 +1,6 @@
 //! Launches of Rust closures.
 use crate::block::{self, Place};
-use crate::device;
+use crate::device::{self, Threads};
 use crate::error::Result;
 use crate::grid::{Dim3, Grid, Kernel};
 use crate::stream::{self, Stream};
@@ -163,7 +163,7 @@ unsafe extern "C" fn release<F>(shell: *mut c_void) {
     drop(unsafe { Box::from_raw(shell.cast::<Shell<F>>()) });
 }
 
-/// Puts a kernel into a stream: `act` runs once for each thread of the grid, concurrently. Returns at
+/// Puts a kernel into a stream, which must not be being captured: `act` runs once for each thread of the grid, concurrently. Returns at
 /// once; [`Stream::synchronize`] waits for it. A panic in `act` ends the process.
 ///
 /// Fails with the same codes as a launch from C++ does: sides of 0, more than 1,024 threads a block, more
@@ -184,6 +184,7 @@ where
     // SAFETY: the closure may run on any thread, and lives until `release`.
     let grid =
         unsafe { Grid::new(name, kernel, grid.into(), block.into(), shared_bytes, device::SHARED_OPT_IN) }?;
+    let grid = grid.threads(device::threads() == Some(Threads::Os))?;
     on.submit(move || grid.run())
 }
 

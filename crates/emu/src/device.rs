@@ -5,7 +5,7 @@
 use crate::error::{Code, Failure, Result};
 use dushmem_core::wait::SpinPolicy;
 use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock};
 
@@ -23,9 +23,15 @@ pub const SHARED_OPT_IN: usize = 227 << 10;
 /// one. Each needs an OS thread of its own only while others wait.
 pub const RESIDENT_BLOCKS: u32 = MULTIPROCESSORS * BLOCKS_PER_MULTIPROCESSOR;
 /// Multiprocessors that a device reports.
-pub const MULTIPROCESSORS: u32 = 32;
+pub const MULTIPROCESSORS: u32 = 16;
 /// Blocks that one multiprocessor takes at a time.
-pub const BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
+pub const BLOCKS_PER_MULTIPROCESSOR: u32 = 16;
+/// Threads that one multiprocessor takes at a time. All threads of all multiprocessors can have a stack.
+pub const THREADS_PER_MULTIPROCESSOR: u32 = 1536;
+/// Bytes of shared memory of a multiprocessor; each block takes [`SHARED_RESERVED`] beside its own.
+pub const SHARED_PER_MULTIPROCESSOR: usize = 228 << 10;
+/// See [`SHARED_PER_MULTIPROCESSOR`].
+pub const SHARED_RESERVED: usize = 1 << 10;
 
 /// Devices there are when nobody says anything.
 const DEFAULT_DEVICES: u32 = 8;
@@ -91,6 +97,38 @@ pub fn warp() -> u32 {
     })
 }
 
+/// What a GPU thread is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Threads {
+    /// A fiber.
+    Fibers,
+    /// An OS thread.
+    Os,
+}
+
+/// The variable that says what GPU threads are.
+pub const THREADS_VARIABLE: &str = "DUSHMEM_EMU_THREADS";
+
+/// What GPU threads shall be; None: what their program was compiled for.
+pub fn threads() -> Option<Threads> {
+    static THREADS: OnceLock<Option<Threads>> = OnceLock::new();
+    *THREADS.get_or_init(|| {
+        let text = std::env::var(THREADS_VARIABLE).unwrap_or_default();
+        match text.trim() {
+            "" => None,
+            "os" => Some(Threads::Os),
+            "fibers" => Some(Threads::Fibers),
+            other => {
+                dushmem_os::say::say(&format!(
+                    "dushmem: {THREADS_VARIABLE} = {other}: neither fibers nor os; taking what the program was \
+                     compiled for"
+                ));
+                None
+            }
+        }
+    })
+}
+
 /// Devices on which a kernel has failed, with what calls return from then on.
 static FAILED: Mutex<BTreeMap<u32, (Code, String)>> = Mutex::new(BTreeMap::new());
 static ANY_FAILED: AtomicBool = AtomicBool::new(false);
@@ -119,6 +157,24 @@ fn look_at(device: u32) -> Result<()> {
 /// The device works again.
 pub fn reset(device: u32) {
     FAILED.lock().unwrap_or_else(|e| e.into_inner()).remove(&device);
+}
+
+/// Pairs of devices of which the first may reach the second one's memory.
+static PEERS: Mutex<BTreeSet<(u32, u32)>> = Mutex::new(BTreeSet::new());
+
+/// Lets the calling thread's device reach another one's memory, or no longer. Kernels reach all memory anyway.
+pub fn enable_peer(peer: i32, enable: bool) -> Result<()> {
+    check(peer)?;
+    let pair = (current(), peer as u32);
+    if pair.0 == pair.1 {
+        return Err(Failure::new(Code::InvalidDevice, format!("peer = {peer}: is the current device")));
+    }
+    let mut peers = PEERS.lock().unwrap_or_else(|e| e.into_inner());
+    let (changed, code) = match enable {
+        true => (peers.insert(pair), Code::PeerAccessAlreadyEnabled),
+        false => (peers.remove(&pair), Code::PeerAccessNotEnabled),
+    };
+    if changed { Ok(()) } else { Err(Failure::new(code, format!("peer = {peer}, device {}", pair.0))) }
 }
 
 /// The calling thread's device.

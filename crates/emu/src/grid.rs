@@ -4,11 +4,11 @@
 //! block waits for something (a block, a PE, the host), and when no block ends for a while because one
 //! spins on its own. Up to [`device::RESIDENT_BLOCKS`] blocks of a launch run or wait at a time.
 use crate::block::{self, Place};
-use crate::device;
+use crate::device::{self, Threads};
 use crate::error::{Code, Failure, Result};
 use crate::grid_barrier::GridBarrier;
 use crate::random::{self, Permutation, Random};
-use crate::{board, helpers};
+use crate::{board, helpers, os_block};
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
@@ -133,6 +133,8 @@ pub struct Grid {
     block: Dim3,
     shared: usize,
     cooperative: bool,
+    /// Each GPU thread has an OS thread.
+    os_threads: bool,
     blocks: u64,
     /// Key of the random orders, and that of the blocks.
     seed: Option<(u64, Permutation)>,
@@ -175,6 +177,7 @@ impl Grid {
             block,
             shared,
             cooperative: false,
+            os_threads: false,
             blocks: grid.count(),
             seed: None,
             next: AtomicU64::new(0),
@@ -210,6 +213,26 @@ impl Grid {
         Ok(made)
     }
 
+    /// Has each GPU thread run on an OS thread of its own, if the environment agrees. `compiled`: the kernel's
+    /// `__shared__` variables can be shared by OS threads.
+    pub fn threads(mut self, compiled: bool) -> Result<Grid> {
+        self.os_threads = match (device::threads(), compiled) {
+            (None, compiled) => compiled,
+            (Some(Threads::Fibers), _) => false,
+            (Some(Threads::Os), true) => true,
+            (Some(Threads::Os), false) => {
+                let detail = format!(
+                    "{}: {} = os, but the kernel's __shared__ variables can't be shared by OS threads: compile \
+                     all files with dushcc -fdushmem-os-threads",
+                    self.name,
+                    device::THREADS_VARIABLE
+                );
+                return Err(Failure::new(Code::InvalidConfiguration, detail));
+            }
+        };
+        Ok(self)
+    }
+
     /// The device of the stream that runs it, where that isn't the calling thread's.
     pub fn on_device(mut self, device: u32) -> Grid {
         self.device = device;
@@ -230,18 +253,11 @@ impl Grid {
 
     /// Has all blocks run at the same time, so that they can wait for each other.
     pub fn cooperative(mut self) -> Result<Grid> {
-        if self.blocks > u64::from(device::RESIDENT_BLOCKS) {
+        crate::occupancy::check_cooperative(&self.name, self.grid, self.block, self.shared)?;
+        let most = u64::from(os_block::MOST_MEMBERS);
+        if self.os_threads && self.blocks * self.block.count() > most {
             let detail = format!(
-                "{}: {} blocks; at most {} run at the same time",
-                self.name,
-                self.blocks,
-                device::RESIDENT_BLOCKS
-            );
-            return Err(Failure::new(Code::CooperativeLaunchTooLarge, detail));
-        }
-        if !block::room_for(self.blocks * self.block.count()) {
-            let detail = format!(
-                "{}: {} blocks of {} threads: too many stacks for one process",
+                "{}: {} blocks of {} threads, each an OS thread: a process has at most {most}",
                 self.name,
                 self.blocks,
                 self.block.count()
@@ -250,6 +266,12 @@ impl Grid {
         }
         self.cooperative = true;
         Ok(self)
+    }
+
+    /// The kernel, for launches of the same shape; its arguments aren't released with this launch.
+    pub(crate) fn into_kernel(self) -> Kernel {
+        self.released.store(true, Ordering::Relaxed);
+        self.kernel
     }
 
     /// True if all blocks run at the same time.
@@ -273,7 +295,7 @@ impl Grid {
 
     /// What the watch shows about the launch.
     pub(crate) fn launch(&self) -> board::Launch {
-        board::Launch { name: self.shared_name(), grid: self.grid, block: self.block }
+        board::Launch { name: self.shared_name(), block: self.block }
     }
 
     pub(crate) fn grid_dim(&self) -> Dim3 {
@@ -301,7 +323,7 @@ impl Grid {
     /// Runs the whole grid; returns when its last block has ended.
     pub fn run(mut self) {
         if self.blocks == 1 {
-            block::run(&self, self.place());
+            self.run_blocks();
             return self.release();
         }
         self.start = Instant::now();
@@ -329,16 +351,20 @@ impl Grid {
         }
     }
 
-    fn place(&self) -> Place {
+    pub(crate) fn place(&self) -> Place {
         let mut place = Place::NONE;
         // SAFETY: `locate` fills in the place of the calling thread (`Grid::new`'s contract).
         unsafe { (self.kernel.locate)(&mut place) };
         place
     }
 
+    fn run_blocks(&self) -> u64 {
+        if self.os_threads { os_block::run(self) } else { block::run(self, self.place()) }
+    }
+
     /// Runs blocks until none is left to begin.
     pub(crate) fn work(self: &Arc<Self>) {
-        let ended = block::run(self, self.place());
+        let ended = self.run_blocks();
         if self.ended.fetch_add(ended, Ordering::AcqRel) + ended == self.blocks {
             drop(self.end.lock());
             self.ended_all.notify_all();
@@ -354,12 +380,18 @@ impl Grid {
         }
         // A look at the clock costs as much as a small block.
         if self.blocks > 1
+            && self.seed.is_none()
             && (ended.is_power_of_two() || ended % 16 == 0)
             && !self.crew_called.load(Ordering::Relaxed)
         {
             self.call_crew_if_late();
         }
         Some(self.seed.map_or(position, |(_, order)| order.at(position)))
+    }
+
+    /// Blocks that haven't begun.
+    pub(crate) fn not_begun(&self) -> u64 {
+        self.blocks.saturating_sub(self.next.load(Ordering::Relaxed))
     }
 
     /// No block begins any more. Gives how many haven't.
@@ -384,7 +416,8 @@ impl Grid {
 
     /// One OS thread more, unless all blocks have begun or as many run as a device has room for.
     pub(crate) fn add_worker(self: &Arc<Self>) {
-        if self.next.load(Ordering::Relaxed) >= self.blocks || !block::room_for(self.block.count()) {
+        let room = if self.os_threads { os_block::room_for } else { block::room_for };
+        if self.next.load(Ordering::Relaxed) >= self.blocks || !room(self.block.count()) {
             return;
         }
         let add = |workers| (workers < device::RESIDENT_BLOCKS).then_some(workers + 1);
@@ -398,6 +431,12 @@ impl Grid {
         if self.blocks > 1 && self.next.load(Ordering::Relaxed) < self.blocks {
             helpers::add_worker_to(self);
         }
+    }
+
+    /// How many times the watch looks before it takes a block for one that spins. Blocks that run at the same time
+    /// come in no order that a seed could repeat.
+    pub(crate) fn patience(&self) -> u32 {
+        if self.seed.is_some() { 50 } else { 1 }
     }
 
     /// Blocks that have begun, and whether some haven't: what the watch goes by. Where a block ends, another one

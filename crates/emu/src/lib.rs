@@ -10,6 +10,8 @@
 //! | [`memory`] | tracked allocations, so that bad pointers are found; copies and fills |
 //! | [`stream`] | one worker thread a stream, its queue, what it waits for |
 //! | [`event`] | points in a stream, with their time |
+//! | [`graph`] | operations with their dependencies: capture, graphs, their launches |
+//! | [`occupancy`] | how many blocks are resident at once |
 //! | [`grid`] | launches: their limits, which OS thread runs which block |
 //! | [`block`] | the threads of one block as fibers on one OS thread |
 //! | [`fiber`] | stacks, and the switch from one to another |
@@ -21,6 +23,7 @@
 //! | [`on_stream`] | the emulator as a device of the engine: its operations in stream order |
 //! | [`kernel`] | what kernels know of their PE, and ask of the library |
 //! | [`proxy`] | who makes the calls of kernels that can't reach a PE |
+//! | `os_block` | the threads of a block, each with an OS thread of its own |
 //! | [`closure`] | launches of Rust closures |
 //! | [`abi`] | the C functions that the headers call |
 
@@ -33,11 +36,13 @@ pub mod error;
 pub mod event;
 pub mod fault;
 pub mod fiber;
+pub mod graph;
 pub mod grid;
 mod grid_barrier;
 mod helpers;
 pub mod kernel;
 pub mod memory;
+pub mod occupancy;
 pub mod on_stream;
 mod os_block;
 pub mod proxy;

@@ -16,8 +16,12 @@ pub enum Kind {
     Device,
     /// Host memory that devices can use.
     Pinned,
+    /// Memory of the program's own that it has registered: used as pinned memory, freed by the program.
+    Registered,
     /// Memory that both sides use by the same address.
     Managed,
+    /// Device memory of a graph: freed with the graph.
+    Graph,
     /// Part of a symmetric heap: both sides use it; it is freed by the library's own calls.
     Symmetric,
 }
@@ -59,7 +63,11 @@ pub fn allocate(bytes: usize, kind: Kind) -> Result<*mut u8> {
         return Ok(std::ptr::null_mut());
     }
     let (total, _) = dushmem_os::machine::memory();
-    let used: usize = read().values().filter(|a| a.kind != Kind::Symmetric).map(|a| a.len).sum();
+    let used: usize = read()
+        .values()
+        .filter(|a| !matches!(a.kind, Kind::Symmetric | Kind::Registered))
+        .map(|a| a.len)
+        .sum();
     let too_much = || {
         let detail =
             format!("{bytes} bytes: the emulated devices share {total} bytes, {used} of which are in use");
@@ -114,12 +122,15 @@ fn freeable(ptr: *mut u8, kinds: &[Kind]) -> Result<Option<Allocation>> {
     let known = find(ptr as usize);
     let why = match known {
         None => "not allocated by a runtime call, or freed already",
+        // Freed in the sense that the program uses it no more; the next launch of the graph has it again.
+        Some(a) if a.kind == Kind::Graph && a.base == ptr as usize => return Ok(None),
         Some(a) if a.kind == Kind::Symmetric => "part of the symmetric heap: free it with the library's free",
         Some(a) if a.base != ptr as usize => {
             "inside an allocation; pass the address that the allocation gave"
         }
         Some(a) if !kinds.contains(&a.kind) => match a.kind {
             Kind::Pinned => "pinned host memory: free it with the host free call",
+            Kind::Registered => "registered host memory: unregister it, then free it as it was allocated",
             _ => "device memory: free it with the device free call",
         },
         Some(a) => return Ok(Some(a)),
@@ -132,6 +143,46 @@ fn release(allocation: Allocation) {
         // SAFETY: allocated with this layout, and removed from the table by the caller, so never again.
         unsafe { dealloc(allocation.base as *mut u8, layout) };
     }
+}
+
+/// Makes host memory known as pinned.
+pub fn register_host(base: *mut u8, len: usize) -> Result<()> {
+    let at = base as usize;
+    let bad = |code, why: &str| Err(Failure::new(code, format!("ptr = {base:p}, {len} bytes: {why}")));
+    match at.checked_add(len) {
+        _ if base.is_null() || len == 0 => return bad(Code::InvalidValue, "no memory"),
+        None => return bad(Code::InvalidValue, "beyond the end of the address space"),
+        Some(_) => {}
+    }
+    let mut table = write();
+    let before = table.range(..at + len).next_back();
+    if before.is_some_and(|(_, known)| known.base + known.len > at) {
+        return bad(
+            Code::HostMemoryAlreadyRegistered,
+            "part of it is registered, or was allocated by the runtime",
+        );
+    }
+    table.insert(at, Allocation { base: at, len, kind: Kind::Registered, device: device::current() });
+    Ok(())
+}
+
+/// Takes back [`register_host`].
+pub fn unregister_host(base: *mut u8) -> Result<()> {
+    let mut table = write();
+    if table.get(&(base as usize)).is_some_and(|a| a.kind == Kind::Registered) {
+        table.remove(&(base as usize));
+        return Ok(());
+    }
+    Err(Failure::new(
+        Code::HostMemoryNotRegistered,
+        format!("ptr = {base:p}: not the begin of registered memory"),
+    ))
+}
+
+/// Gives memory of a graph back.
+pub(crate) fn release_graph(base: *mut u8) {
+    let known = write().remove(&(base as usize));
+    known.into_iter().for_each(release);
 }
 
 /// Makes symmetric memory known, so that copies take its addresses for device addresses.
@@ -211,11 +262,11 @@ fn check(what: &str, addr: *const u8, bytes: usize, side: Side) -> Result<()> {
         return bad(format!("NULL for {bytes} bytes"));
     }
     match (find(addr as usize), side) {
-        (Some(a), _) if addr as usize - a.base + bytes > a.len => bad(format!(
+        (Some(a), _) if bytes > a.len - (addr as usize - a.base) => bad(format!(
             "{bytes} bytes from here end after the allocation of {} bytes at {:#x}",
             a.len, a.base
         )),
-        (Some(a), Side::Host) if a.kind == Kind::Device => {
+        (Some(a), Side::Host) if matches!(a.kind, Kind::Device | Kind::Graph) => {
             bad("device memory where the direction says host memory".into())
         }
         (None, Side::Device) if !dushmem_os::machine::in_loaded_object(addr as usize, bytes) => {

@@ -1,11 +1,13 @@
 //! The emulator as a device of the engine.
 //!
 //! Operations of the engine run on the worker of the stream that they were put into.
+use crate::graph::capture;
+use crate::graph::work::{EngineWork, Work};
 use crate::{device, error, kernel, memory, stream};
 use dushmem_core::device::{
     Device, DeviceMemory, Export, HeapRequest, KernelState, Module, StreamHandle, StreamOp,
 };
-use dushmem_core::error::{Error, Result, line};
+use dushmem_core::error::{Error, Result};
 use dushmem_core::world::World;
 use dushmem_os::memory::{Mapping, grow, memfd, page};
 use std::os::fd::{AsFd, OwnedFd};
@@ -133,19 +135,15 @@ impl Device for Emulator {
         op: StreamOp,
     ) -> Result<()> {
         world.check_alive()?;
-        let world = Arc::clone(world);
-        stream::find(stream.0)?.submit(move || {
-            // SAFETY: as the caller promised for this moment.
-            if let Err(error) = unsafe { op.run(&world) } {
-                let code = error.code();
-                world.boot().abort(code, &line(Some(world.my_pe() as usize), call, &error));
-            }
-        })?;
+        let work = EngineWork { world: Arc::clone(world), call, op };
+        stream::find(stream.0)?.add(Work::Engine(work))?;
         Ok(())
     }
 
     fn synchronize(&self, stream: StreamHandle) -> Result<()> {
-        stream::find(stream.0)?.synchronize();
+        let stream = stream::find(stream.0)?;
+        capture::refuse(&stream, "waiting for it")?;
+        stream.synchronize();
         Ok(())
     }
 

@@ -7,10 +7,12 @@
 //! non-blocking flag are not concerned. Handle 2 is a default stream of the calling thread.
 use crate::error::{Code, Failure, Result};
 use crate::event::Mark;
+use crate::graph::capture;
+use crate::graph::work::Work;
 use crate::{block, device};
 use dushmem_core::job::WaitRecord;
 use dushmem_core::wait::wait_for;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, RwLock};
@@ -110,8 +112,31 @@ extern "C" fn after_fork_child() {
 
 extern "C" fn around_fork() {}
 
-/// An error in a child forked from a process that has used streams, as on a real device.
+thread_local! {
+    static IN_CALLBACK: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs a host function of a stream. It must not use the streams: one that waited for its own would hang.
+pub(crate) fn in_callback(act: impl FnOnce()) {
+    let outer = IN_CALLBACK.replace(true);
+    act();
+    IN_CALLBACK.set(outer);
+}
+
+/// An error in a host function that a stream runs.
+pub(crate) fn check_caller() -> Result<()> {
+    if IN_CALLBACK.get() {
+        let why = "a host function in a stream must not make calls of the runtime: do it from another thread, or \
+                   after the stream has been synchronised";
+        return Err(Failure::new(Code::NotPermitted, why));
+    }
+    Ok(())
+}
+
+/// An error in a child forked from a process that has used streams, as on a real device, and in a host
+/// function of a stream.
 fn check_process() -> Result<()> {
+    check_caller()?;
     if FORKED.load(Ordering::Relaxed) {
         let why = "this process was forked from one that has used the device; only that one can use it";
         return Err(Failure::new(Code::InitializationError, why));
@@ -155,6 +180,21 @@ pub fn find(handle: usize) -> Result<Arc<Stream>> {
     }
 }
 
+/// The stream with this handle, which must be one of the calling thread's device: kernels can't be launched
+/// into others.
+pub fn find_here(handle: usize) -> Result<Arc<Stream>> {
+    let stream = find(handle)?;
+    let here = device::current();
+    if stream.device != here {
+        let on = stream.device;
+        let why = format!(
+            "stream = {handle:#x}: a stream of device {on}, but the calling thread's device is {here}"
+        );
+        return Err(Failure::new(Code::InvalidHandle, why));
+    }
+    Ok(stream)
+}
+
 /// The default stream of a device.
 pub fn default_of(device: u32) -> Arc<Stream> {
     {
@@ -170,6 +210,13 @@ pub fn default_of(device: u32) -> Arc<Stream> {
 pub fn destroy(handle: usize) -> Result<()> {
     if handle <= 2 {
         return Err(Failure::new(Code::InvalidHandle, "the default stream can't be destroyed"));
+    }
+    let known = {
+        let registry = REGISTRY.read().unwrap_or_else(|e| e.into_inner());
+        registry.as_ref().and_then(|r| r.streams.get(&handle)).cloned()
+    };
+    if let Some(stream) = known {
+        capture::refuse(&stream, "destroying it")?;
     }
     let remove = |r: &mut Registry| {
         let stream = r.streams.remove(&handle)?;
@@ -238,7 +285,8 @@ impl Stream {
         self.queue.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    fn is_default(self: &Arc<Self>) -> bool {
+    /// True for the legacy default stream of its device.
+    pub fn is_legacy(self: &Arc<Self>) -> bool {
         self.blocking && Arc::ptr_eq(self, &default_of(self.device))
     }
 
@@ -251,7 +299,7 @@ impl Stream {
             let upto = stream.submitted.load(Ordering::Acquire);
             (stream.done.load(Ordering::Acquire) < upto).then(|| Before::Stream(stream, upto))
         };
-        if self.is_default() {
+        if self.is_legacy() {
             let others = all_of(self.device).into_iter();
             return others.filter(|s| s.blocking && !Arc::ptr_eq(s, self)).filter_map(busy).collect();
         }
@@ -260,14 +308,34 @@ impl Stream {
         default.and_then(busy).into_iter().collect()
     }
 
-    /// Puts an operation in.
+    /// Puts an operation in that can't become a node of a graph.
     pub fn submit(self: &Arc<Self>, work: impl FnOnce() + Send + 'static) -> Result<()> {
-        let before = self.others_before();
+        capture::refuse(self, "this operation")?;
+        self.submit_behind(None, work)
+    }
+
+    /// Puts an operation in, or makes a node of it where the stream is being captured.
+    pub fn add(self: &Arc<Self>, work: Work) -> Result<()> {
+        if capture::is_capturing(self) {
+            return capture::add(self, || Ok(work)).map(drop);
+        }
+        self.submit(move || work.run(None))
+    }
+
+    /// Puts an operation in that also waits for a recording. Captures are the caller's concern.
+    pub(crate) fn submit_behind(
+        self: &Arc<Self>,
+        mark: Option<Arc<Mark>>,
+        work: impl FnOnce() + Send + 'static,
+    ) -> Result<()> {
+        let mut before = self.others_before();
+        before.extend(mark.map(Before::Mark));
         self.put(Entry { before, work: Box::new(work) })
     }
 
     /// Has everything that is put in later wait for a recording.
     pub fn wait_for_mark(self: &Arc<Self>, mark: Arc<Mark>) -> Result<()> {
+        capture::check_legacy(self)?;
         let mut before = self.others_before();
         before.push(Before::Mark(mark));
         self.put(Entry { before, work: Box::new(|| ()) })
@@ -300,6 +368,7 @@ impl Stream {
     /// Runs an operation in stream order and waits for it: at once on the calling thread where the
     /// stream has nothing to do.
     pub fn run(self: &Arc<Self>, work: impl FnOnce() + Send + 'static) -> Result<()> {
+        capture::refuse(self, "waiting for it")?;
         if self.query().is_ok() && self.others_before().is_empty() {
             work();
             return Ok(());

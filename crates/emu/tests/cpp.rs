@@ -65,8 +65,19 @@ fn streams_and_a_process_that_ends_while_a_kernel_runs() {
 }
 
 #[test]
-fn warps() {
-    run(&compiler(), "warps", &[], &[""]);
+fn memory() {
+    run(&compiler(), "memory", &[], &[""]);
+}
+
+#[test]
+fn graphs() {
+    run(&compiler(), "graphs", &[], &[""]);
+}
+
+#[test]
+fn launches_and_streams_of_several_devices() {
+    run(&compiler(), "launches", &[], &[""]);
+    run(&compiler(), "launches", &["-DCUDA_API_PER_THREAD_DEFAULT_STREAM"], &["thread"]);
 }
 
 #[test]
@@ -85,6 +96,8 @@ fn the_other_compiler() {
     if installed("clang++") {
         run("clang++", "blocks", &[], &[""]);
         run("clang++", "errors", &[], &[""]);
+        run("clang++", "graphs", &[], &[""]);
+        run("clang++", "launches", &[], &[""]);
     }
 }
 

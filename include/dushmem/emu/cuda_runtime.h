@@ -10,6 +10,9 @@
 #define RT2(cuda_name, hip_name) cuda_name
 #define RT_HIP 0
 #include "../impl/emu_runtime.inc"
+#include "../impl/emu_graph.inc"
+#undef RT_DEFAULT
+#undef RT_STREAM
 #undef RT
 #undef RT2
 #undef RT_HIP

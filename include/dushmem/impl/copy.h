@@ -17,12 +17,10 @@ namespace impl {
 template <class S> DUSHMEM_IMPL_FN void copy(char *dest, const char *source, size_t bytes, S s) {
   const size_t ranks = size(s);
   if (ranks > 1) {
-    const size_t line = 64, head = (line - (uintptr_t)dest % line) % line;
-    const size_t lines = bytes > head ? (bytes - head) / line : 0, mine = rank(s);
+    const size_t line = 64, before = (line - (uintptr_t)dest % line) % line, head = before < bytes ? before : bytes;
+    const size_t lines = (bytes - head) / line, mine = rank(s);
     const size_t from = mine == 0 ? 0 : head + lines * mine / ranks * line;
-    const size_t next = mine + 1 == ranks ? bytes : head + lines * (mine + 1) / ranks * line;
-    /* What ends before the first whole line is the first fiber's. */
-    const size_t to = next < bytes ? next : bytes;
+    const size_t to = mine + 1 == ranks ? bytes : head + lines * (mine + 1) / ranks * line;
     if (from >= to) return;
     dest += from;
     source += from;
@@ -76,8 +74,9 @@ template <class S> DUSHMEM_IMPL_FN void copy_rest(char *dest, const char *source
   copy_units<unit1>(dest, source, bytes, s);
 }
 
-/* The widest unit on which both addresses can be aligned by the same number of bytes before. */
-template <class S> DUSHMEM_IMPL_FN void copy(char *dest, const char *source, size_t bytes, S s) {
+/* The widest unit on which both addresses can be aligned by the same number of bytes before. Called, not inlined: it
+ * is long, and kernels have many copies. */
+template <class S> DUSHMEM_IMPL_COLD void copy(char *dest, const char *source, size_t bytes, S s) {
   const unsigned apart = (unsigned)((uintptr_t)dest ^ (uintptr_t)source) & 15u;
   const size_t unit = apart == 0 ? 16 : apart % 8 == 0 ? 8 : apart % 4 == 0 ? 4 : apart % 2 == 0 ? 2 : 1;
   size_t head = (size_t)(0 - (uintptr_t)dest) & (unit - 1);

@@ -35,17 +35,51 @@ inline void locate(dushmem_emu_place *place) {
   if (place->size >= sizeof *place) place->in_kernel = &kernel_runs;
 }
 
+/* How the units of the program are compiled: bit 0 with fibers, bit 1 with OS threads for GPU threads. */
+inline unsigned &unit_kinds() {
+  static unsigned kinds = 0;
+  return kinds;
+}
+
+#ifdef DUSHMEM_EMU_OS_THREADS
+constexpr unsigned unit_kind = 2;
+#else
+constexpr unsigned unit_kind = 1;
+#endif
+
+namespace {
+[[maybe_unused]] const bool unit_is_known = ((unit_kinds() |= unit_kind) != 0);
+}
+
+/* Flags of a launch. In a program of both kinds every launch is refused. */
+inline unsigned unit_flags(unsigned kind) {
+  if (unit_kinds() == 3) return DUSHMEM_EMU_LAUNCH_MIXED;
+  return kind == 2 ? DUSHMEM_EMU_LAUNCH_OS_THREADS : 0;
+}
+
 /* What stands between <<< and >>>. */
 struct config {
   dim3 grid, block;
   size_t shared = 0;
   CUstream_st *stream = nullptr;
   unsigned flags = 0;
+  unsigned unit = unit_flags(unit_kind);
+  /* The kernel's address, where it is known; whether that is null. */
+  const void *kernel = nullptr;
+  bool null = false;
+  /* What is done with the launch, if not to put it into the stream. */
+  int (*take)(const dushmem_emu_launch_t *launch, void *data) = nullptr;
+  void *data = nullptr;
 
   config(dim3 g, dim3 b) : grid(g), block(b) {}
   template <class Bytes>
   config(dim3 g, dim3 b, Bytes bytes, CUstream_st *on = nullptr)
       : grid(g), block(b), shared(static_cast<size_t>(bytes)), stream(on) {}
+
+  void locate_kernel(const void *address) {
+    kernel = address;
+    null = address == nullptr;
+  }
 };
 
 /* Dynamic shared memory of the running block: what extern __shared__ T name[] becomes. */
@@ -55,6 +89,39 @@ template <class T> struct dynamic_shared {
 };
 
 template <class T> T *dynamic_shared_pointer() { return static_cast<T *>(shared_base); }
+
+#ifdef DUSHMEM_EMU_OS_THREADS
+/* The block's variable of a type that only one declaration has: what __shared__ T name becomes. */
+template <class Only> Only &block_shared(Only *) {
+  static const char key = 0;
+  return *static_cast<Only *>(dushmem_emu_shared(&key, sizeof(Only), alignof(Only)));
+}
+
+template <class T> struct member_of;
+template <class Only, class T> struct member_of<T Only::*> {
+  using only = Only;
+  using type = T;
+};
+
+/* The same at namespace scope: an object that finds the block's variable at each use. */
+template <auto member> struct block_shared_member {
+  using only = typename member_of<decltype(member)>::only;
+  using type = typename member_of<decltype(member)>::type;
+  static type &get() { return block_shared(static_cast<only *>(nullptr)).*member; }
+  operator type &() const { return get(); }
+  type *operator&() const { return &get(); }
+  template <class V> const block_shared_member &operator=(const V &value) const {
+    get() = value;
+    return *this;
+  }
+  template <class V> decltype(auto) operator+=(const V &value) const { return get() += value; }
+  template <class V> decltype(auto) operator-=(const V &value) const { return get() -= value; }
+  decltype(auto) operator++() const { return ++get(); }
+  decltype(auto) operator--() const { return --get(); }
+  decltype(auto) operator++(int) const { return get()++; }
+  decltype(auto) operator--(int) const { return get()--; }
+};
+#endif
 
 template <class Function, class... Args> struct closure {
   Function function;
@@ -66,12 +133,23 @@ template <class Function, class... Args> struct closure {
     std::apply([&me](auto &...a) { me.function(a...); }, me.args);
   }
   static void release(void *self) { delete static_cast<closure *>(self); }
+  static size_t parameters(void *self, void **addresses, size_t most) {
+    auto &me = *static_cast<closure *>(self);
+    std::apply(
+        [=](auto &...a) {
+          size_t at = 0;
+          ((at < most ? void(addresses[at] = const_cast<void *>(static_cast<const void *>(&a))) : void(), at++), ...);
+        },
+        me.args);
+    return sizeof...(Args);
+  }
 };
 
-inline int start(const char *name, const config &how, void (*body)(void *), void *args, void (*release)(void *)) {
+inline int start(const char *name, const config &how, void (*body)(void *), void *args, void (*release)(void *),
+                 size_t (*parameters)(void *, void **, size_t)) {
   dushmem_emu_launch_t l = {};
   l.size = sizeof l;
-  l.flags = how.flags;
+  l.flags = how.flags | how.unit;
   l.name = name;
   l.body = body;
   l.args = args;
@@ -80,17 +158,23 @@ inline int start(const char *name, const config &how, void (*body)(void *), void
   l.grid = {how.grid.x, how.grid.y, how.grid.z};
   l.block = {how.block.x, how.block.y, how.block.z};
   l.shared = how.shared;
-  l.stream = how.stream;
+  l.stream = DUSHMEM_EMU_STREAM(how.stream);
   l.abi = DUSHMEM_EMU_ABI;
-  return dushmem_emu_launch(&l);
+  l.kernel = how.kernel;
+  l.parameters = parameters;
+  return how.take != nullptr ? how.take(&l, how.data) : dushmem_emu_launch(&l);
 }
 
 /* Errors become the thread's last error, as with a real launch. */
 template <class Function, class... Args>
 void launch(const char *name, const config &how, Function function, Args... args) {
   using Closure = closure<Function, Args...>;
+  if (how.null) {
+    start(name, how, nullptr, nullptr, nullptr, nullptr);
+    return;
+  }
   auto *made = new Closure{std::move(function), std::tuple<Args...>(std::move(args)...)};
-  start(name, how, Closure::body, made, Closure::release);
+  start(name, how, Closure::body, made, Closure::release, Closure::parameters);
 }
 
 template <class T> struct same {
@@ -99,18 +183,19 @@ template <class T> struct same {
 
 /* With a known signature: arguments are converted when the launch is made, a literal 0 to a pointer too. */
 template <class... Params>
-int launch_typed(const char *name, const config &how, void (*kernel)(Params...), typename same<Params>::type... args) {
-  if (kernel == nullptr) return start(name, how, nullptr, nullptr, nullptr);
+int launch_typed(const char *name, config how, void (*kernel)(Params...), typename same<Params>::type... args) {
+  if (kernel == nullptr) return start(name, how, nullptr, nullptr, nullptr, nullptr);
+  how.kernel = reinterpret_cast<const void *>(kernel);
   auto call = [kernel](auto &...a) { kernel(a...); };
   using Closure = closure<decltype(call), std::decay_t<Params>...>;
   auto *made = new Closure{call, std::tuple<std::decay_t<Params>...>(std::move(args)...)};
-  return start(name, how, Closure::body, made, Closure::release);
+  return start(name, how, Closure::body, made, Closure::release, Closure::parameters);
 }
 
 /* Launch by name with an array of pointers to the arguments. */
 template <class... Params, size_t... I>
 int launch_array(const config &how, void (*kernel)(Params...), void **args, std::index_sequence<I...>) {
-  if (kernel == nullptr) return start("kernel", how, nullptr, nullptr, nullptr);
+  if (kernel == nullptr) return start("kernel", how, nullptr, nullptr, nullptr, nullptr);
   if (args == nullptr && sizeof...(Params) != 0) return dushmem_emu_fail(1, "args is NULL");
   return launch_typed("kernel", how, kernel, *static_cast<std::decay_t<Params> *>(args[I])...);
 }
@@ -145,7 +230,7 @@ struct registration : registered {
 };
 
 inline int launch_array(const config &how, const void *kernel, void **args) {
-  if (kernel == nullptr) return start("kernel", how, nullptr, nullptr, nullptr);
+  if (kernel == nullptr) return start("kernel", how, nullptr, nullptr, nullptr, nullptr);
   for (const registered *one = registered_kernels(); one != nullptr; one = one->next)
     if (one->kernel == kernel) return one->start(how, kernel, args);
   return dushmem_emu_fail(98, "func: no kernel of this program (a template's instance must be passed with its "

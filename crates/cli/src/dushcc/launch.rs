@@ -4,7 +4,8 @@ use super::token::Kind;
 
 /// Adds the edits of every launch of the source.
 ///
-/// `NAME<<<CFG>>>(ARGS)` becomes `launcher("NAME", [=](auto... a) { NAME(a...); }, config(CFG))(ARGS)`: the
+/// `NAME<<<CFG>>>(ARGS)` becomes `launcher("NAME", [=](auto f) -> decltype(f(NAME)) { return f(NAME); },
+/// [=](auto... a) { NAME(a...); }, config(CFG))(ARGS)`: the first lambda tells the kernel's address. The
 /// three parts keep their order and their text, so that lines stay where they are, macros and
 /// preprocessor lines among the arguments keep working, and launches nest.
 pub fn edits(source: &Source<'_>, out: &mut Vec<Edit>) -> Result<(), Failure> {
@@ -222,7 +223,10 @@ fn launch(source: &Source<'_>, start: usize, open: Span, close: Span, out: &mut 
     let space = if at > 0 && matches!(source.text[at - 1], b':' | b'<') { " " } else { "" };
     out.push(Edit::insert(
         at,
-        format!("{space}::dushmem::emu::launcher({shown}, [=](auto... dushmem_a){result} {{ "),
+        format!(
+            "{space}::dushmem::emu::launcher({shown}, [=](auto dushmem_f) -> decltype(dushmem_f({name})) \
+             {{ return dushmem_f({name}); }}, [=](auto... dushmem_a){result} {{ "
+        ),
     ));
     out.push(Edit::replace(
         source.tokens[open.start].start..source.tokens[open.end - 1].end,

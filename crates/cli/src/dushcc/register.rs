@@ -6,7 +6,13 @@ use std::collections::BTreeMap;
 
 /// Whether the source calls something that launches by address.
 pub fn launches_by_address(source: &Source<'_>) -> bool {
-    let calls: [&[u8]; 3] = [b"LaunchKernel", b"LaunchCooperativeKernel", b"_collective_launch"];
+    let calls: [&[u8]; 5] = [
+        b"LaunchKernel",
+        b"LaunchCooperativeKernel",
+        b"_collective_launch",
+        b"GraphAddKernelNode",
+        b"KernelNodeSetParams",
+    ];
     (0..source.tokens.len()).any(|index| calls.iter().any(|call| source.word(index).ends_with(call)))
 }
 

@@ -1,12 +1,23 @@
 //! Launches, and what GPU threads call.
 use super::runtime::null;
 use crate::block::{self, Place};
-use crate::error::{Code, Failure, note};
+use crate::error::{Code, Failure, Result, note};
+use crate::graph::capture;
+use crate::graph::work::{Arguments, KernelWork, Parameters, Work, run_grid};
 use crate::grid::{Dim3, Grid, Kernel};
+use crate::stream::Stream;
 use crate::warp::Meeting;
-use crate::{device, fault, stream};
+use crate::{device, fault, occupancy, os_block, stream};
+use std::collections::HashMap;
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, RwLock};
+
+/// All blocks of the launch run at the same time.
+pub const COOPERATIVE: u32 = 1;
+/// Compiled for an OS thread a GPU thread.
+pub const OS_THREADS: u32 = 2;
+/// Another part of the program was compiled without that.
+pub const MIXED: u32 = 4;
 
 /// A launch, as the headers describe it.
 #[derive(Debug)]
@@ -14,7 +25,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub struct Launch {
     /// Size of this struct as the caller knows it.
     pub size: u32,
-    /// Bit 0: cooperative, all blocks run at the same time.
+    /// [`COOPERATIVE`], [`OS_THREADS`], [`MIXED`].
     pub flags: u32,
     /// The kernel as the program names it.
     pub name: *const c_char,
@@ -36,16 +47,127 @@ pub struct Launch {
     pub stream: *mut c_void,
     /// [`ABI`] of the headers.
     pub abi: u32,
+    /// The kernel's address; null where the launch doesn't tell it.
+    pub kernel: *const c_void,
+    /// Writes the addresses of the arguments, at most so many; gives their number.
+    pub parameters: Option<Parameters>,
 }
 
 /// Version of the structs that headers and library share, [`Launch`] and [`Place`]. Counts incompatible changes.
 const ABI: u32 = 2;
 
-/// What kernels may have as dynamic shared memory: raised by their attribute. The headers launch through
-/// lambdas, which have no kernel's address, so the largest value that was asked for holds for all.
-static SHARED_LIMIT: AtomicUsize = AtomicUsize::new(device::SHARED_DEFAULT);
+/// What kernels may have as dynamic shared memory, by their address, where their attribute says so.
+static SHARED_LIMITS: RwLock<Option<HashMap<usize, usize>>> = RwLock::new(None);
 
-/// Puts a kernel into a stream.
+/// The kernel's limit; where its address isn't known, the largest that any kernel has asked for.
+fn shared_limit(kernel: usize) -> usize {
+    let limits = SHARED_LIMITS.read().unwrap_or_else(|e| e.into_inner());
+    let Some(limits) = limits.as_ref() else { return device::SHARED_DEFAULT };
+    let limit = if kernel == 0 { limits.values().max() } else { limits.get(&kernel) };
+    limit.copied().unwrap_or(device::SHARED_DEFAULT)
+}
+
+impl Launch {
+    /// # Safety
+    /// `name` is null or a C string.
+    unsafe fn name(&self) -> String {
+        if self.name.is_null() {
+            return "kernel".into();
+        }
+        // SAFETY: as the caller promises.
+        unsafe { CStr::from_ptr(self.name) }.to_string_lossy().into_owned()
+    }
+
+    fn is_cooperative(&self) -> bool {
+        self.flags & COOPERATIVE != 0
+    }
+
+    /// A checked launch. From here on, dropping it releases the arguments.
+    ///
+    /// # Safety
+    /// As for [`dushmem_emu_launch`].
+    unsafe fn grid(&self) -> Result<Grid> {
+        // SAFETY: as the caller promises.
+        let name = unsafe { self.name() };
+        if (self.size as usize) < size_of::<Launch>() || self.abi != ABI {
+            let detail = format!(
+                "{name}: compiled with headers of another version; compile it again with this library's dushcc"
+            );
+            return Err(Failure::new(Code::InvalidDeviceFunction, detail));
+        }
+        let (Some(body), Some(locate)) = (self.body, self.locate) else {
+            if let Some(release) = self.release {
+                // SAFETY: the launch fails, and nobody else releases.
+                unsafe { release(self.args) };
+            }
+            let detail = format!("{name}: the kernel is a null pointer");
+            return Err(Failure::new(Code::InvalidDeviceFunction, detail));
+        };
+        let kernel = Kernel { body, args: self.args, release: self.release, locate };
+        let limit = if self.shared > device::SHARED_DEFAULT {
+            shared_limit(self.kernel as usize)
+        } else {
+            device::SHARED_DEFAULT
+        };
+        // SAFETY: as the caller promises.
+        let grid = unsafe { Grid::new(&name, kernel, self.grid, self.block, self.shared, limit) }?;
+        if self.flags & MIXED != 0 {
+            let detail = format!(
+                "{name}: some files of the program were compiled with -fdushmem-os-threads, others were not"
+            );
+            return Err(Failure::new(Code::InvalidDeviceFunction, detail));
+        }
+        let grid = grid.threads(self.flags & OS_THREADS != 0)?;
+        if self.is_cooperative() { grid.cooperative() } else { Ok(grid) }
+    }
+
+    /// A checked launch as a node of a graph.
+    ///
+    /// # Safety
+    /// As for [`dushmem_emu_launch`], and `body` may be called so any number of times.
+    pub(super) unsafe fn work(&self, priority: i32) -> Result<Work> {
+        // SAFETY: as the caller promises.
+        let kernel = unsafe { self.grid() }?.into_kernel();
+        Ok(Work::Kernel(KernelWork {
+            // SAFETY: as the caller promises.
+            name: unsafe { self.name() }.into(),
+            address: self.kernel as usize,
+            arguments: Arc::new(Arguments::new(kernel)),
+            parameters: self.parameters,
+            grid: self.grid,
+            block: self.block,
+            shared: self.shared,
+            cooperative: self.is_cooperative(),
+            os_threads: self.flags & OS_THREADS != 0,
+            device: device::current(),
+            priority,
+        }))
+    }
+
+    /// Releases the arguments of a launch that is not made.
+    fn give_up(&self) {
+        if let Some(release) = self.release {
+            // SAFETY: nobody else releases.
+            unsafe { release(self.args) };
+        }
+    }
+
+    /// # Safety
+    /// As for [`dushmem_emu_launch`].
+    unsafe fn start(&self, stream: &Arc<Stream>) -> Result<()> {
+        if capture::is_capturing(stream) {
+            // SAFETY: as the caller promises; nothing but GPU threads of the kernel changes the arguments.
+            let work = unsafe { self.work(stream.priority()) }?;
+            return stream.add(work);
+        }
+        // SAFETY: as the caller promises.
+        let grid = unsafe { self.grid() }?.on_device(stream.device());
+        let (cooperative, threads) = (self.is_cooperative(), self.grid.count() * self.block.count());
+        stream.submit(move || run_grid(grid, cooperative, threads))
+    }
+}
+
+/// Puts a kernel into a stream of the calling thread's device.
 ///
 /// # Safety
 /// `launch` is valid; `body` may be called with `args` from any OS thread until `release` is called.
@@ -53,41 +175,14 @@ static SHARED_LIMIT: AtomicUsize = AtomicUsize::new(device::SHARED_DEFAULT);
 pub unsafe extern "C" fn dushmem_emu_launch(launch: *const Launch) -> c_int {
     // SAFETY: as the caller promises.
     let launch = unsafe { &*launch };
-    let name = if launch.name.is_null() {
-        "kernel".into()
-    } else {
-        // SAFETY: a C string, as the caller promises.
-        unsafe { CStr::from_ptr(launch.name) }.to_string_lossy()
-    };
-    let start = || {
-        if (launch.size as usize) < size_of::<Launch>() || launch.abi != ABI {
-            return Err(Failure::new(
-                Code::InvalidDeviceFunction,
-                format!(
-                    "{name}: compiled with headers of another version; compile it again with this library's dushcc"
-                ),
-            ));
+    match stream::find_here(launch.stream as usize) {
+        // SAFETY: as the caller promises.
+        Ok(stream) => note(unsafe { launch.start(&stream) }),
+        Err(failure) => {
+            launch.give_up();
+            note::<()>(Err(failure))
         }
-        let (Some(body), Some(locate)) = (launch.body, launch.locate) else {
-            if let Some(release) = launch.release {
-                // SAFETY: the launch fails, and nobody else releases.
-                unsafe { release(launch.args) };
-            }
-            return Err(Failure::new(
-                Code::InvalidDeviceFunction,
-                format!("{name}: the kernel is a null pointer"),
-            ));
-        };
-        let kernel = Kernel { body, args: launch.args, release: launch.release, locate };
-        let limit = SHARED_LIMIT.load(Ordering::Relaxed);
-        // SAFETY: as the caller promises. From here on, dropping the grid releases the arguments.
-        let grid = unsafe { Grid::new(&name, kernel, launch.grid, launch.block, launch.shared, limit) }?;
-        let grid = if launch.flags & 1 != 0 { grid.cooperative()? } else { grid };
-        let stream = stream::find(launch.stream as usize)?;
-        let grid = grid.on_device(stream.device());
-        stream.submit(move || grid.run())
-    };
-    note(start())
+    }
 }
 
 /// Sets how much dynamic shared memory a kernel may get.
@@ -95,16 +190,88 @@ pub unsafe extern "C" fn dushmem_emu_launch(launch: *const Launch) -> c_int {
 pub extern "C" fn dushmem_emu_allow_shared(kernel: *const c_void, bytes: usize) -> c_int {
     let allow = || {
         if kernel.is_null() {
-            return Err(null("func"));
+            return Err(Failure::new(Code::InvalidDeviceFunction, "func is NULL"));
         }
         if bytes > device::SHARED_OPT_IN {
             let detail = format!("{bytes} bytes of dynamic shared memory; at most {}", device::SHARED_OPT_IN);
             return Err(Failure::new(Code::InvalidValue, detail));
         }
-        SHARED_LIMIT.fetch_max(bytes, Ordering::Relaxed);
+        let mut limits = SHARED_LIMITS.write().unwrap_or_else(|e| e.into_inner());
+        limits.get_or_insert_default().insert(kernel as usize, bytes);
         Ok(())
     };
     note(allow())
+}
+
+/// How much dynamic shared memory a kernel may get.
+#[unsafe(no_mangle)]
+pub extern "C" fn dushmem_emu_shared_limit(kernel: *const c_void) -> usize {
+    shared_limit(kernel as usize)
+}
+
+/// Blocks of so many threads and bytes of dynamic shared memory that one multiprocessor holds.
+///
+/// # Safety
+/// `blocks` is null or valid for one write.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dushmem_emu_occupancy(
+    blocks: *mut c_int,
+    kernel: *const c_void,
+    threads: c_int,
+    shared: usize,
+) -> c_int {
+    let ask = || {
+        if kernel.is_null() {
+            return Err(Failure::new(Code::InvalidDeviceFunction, "func is NULL"));
+        }
+        if threads <= 0 {
+            return Err(Failure::new(Code::InvalidValue, format!("blockSize = {threads}: at least 1")));
+        }
+        if blocks.is_null() {
+            return Err(null("numBlocks"));
+        }
+        let most = occupancy::blocks_per_multiprocessor(threads as u64, shared);
+        // SAFETY: not null, and valid as the caller promises.
+        unsafe { blocks.write(most as c_int) };
+        Ok(())
+    };
+    note(ask())
+}
+
+/// The block size with which most threads are resident, and the smallest grid of it that fills the device.
+/// `shared_of` (null: always `shared`) gives a block's bytes of shared memory for its size.
+///
+/// # Safety
+/// The pointers are null or valid for one write each; `shared_of` may be called with `data`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dushmem_emu_best_block(
+    grid: *mut c_int,
+    block: *mut c_int,
+    shared: usize,
+    limit: c_int,
+    shared_of: Option<unsafe extern "C" fn(c_int, *mut c_void) -> usize>,
+    data: *mut c_void,
+) -> c_int {
+    let ask = || {
+        if grid.is_null() || block.is_null() {
+            return Err(null(if grid.is_null() { "minGridSize" } else { "blockSize" }));
+        }
+        if limit < 0 {
+            return Err(Failure::new(Code::InvalidValue, format!("blockSizeLimit = {limit}: negative")));
+        }
+        let (blocks, threads) = occupancy::best_block(limit as u32, |threads| match shared_of {
+            // SAFETY: as the caller promises.
+            Some(shared_of) => unsafe { shared_of(threads as c_int, data) },
+            None => shared,
+        });
+        // SAFETY: not null, and valid as the caller promises.
+        unsafe {
+            grid.write(blocks as c_int);
+            block.write(threads as c_int);
+        }
+        Ok(())
+    };
+    note(ask())
 }
 
 /// `__syncthreads`
@@ -120,12 +287,25 @@ pub extern "C" fn dushmem_emu_sync_threads_vote(yes: c_int) -> u64 {
     u64::from(of) << 32 | u64::from(votes)
 }
 
+/// `__syncthreads`, after which one thread acts for all of the block: bit 0, the calling one. Bit 1: the others run
+/// at the same time, and have to be synchronised afterwards.
+#[unsafe(no_mangle)]
+pub extern "C" fn dushmem_emu_sync_once() -> c_int {
+    block::sync_once() as c_int
+}
+
 /// Waits for all threads of a cooperative launch.
 #[unsafe(no_mangle)]
 pub extern "C" fn dushmem_emu_sync_grid() {
     if let Err(text) = block::sync_grid() {
         block::fail(text);
     }
+}
+
+/// 1 in a cooperative launch, else 0.
+#[unsafe(no_mangle)]
+pub extern "C" fn dushmem_emu_cooperative() -> c_int {
+    c_int::from(block::cooperative())
 }
 
 /// Lanes of a warp.
@@ -144,6 +324,13 @@ pub unsafe extern "C" fn dushmem_emu_warp_meet(meeting: *const Meeting) {
     if let Err(text) = unsafe { block::warp_meet(&*meeting) } {
         block::fail(&text);
     }
+}
+
+/// The `__shared__` variable with this key of the block that the calling thread belongs to: `bytes` bytes, which
+/// nobody has written at first.
+#[unsafe(no_mangle)]
+pub extern "C" fn dushmem_emu_shared(key: *const c_void, bytes: usize, align: usize) -> *mut c_void {
+    os_block::shared_variable(key as usize, bytes, align).map_or(std::ptr::null_mut(), |at| at.cast())
 }
 
 /// Lets the block's other threads run, then other OS threads.

@@ -4,12 +4,14 @@
 //! Functions that can fail return the number of a [`Code`](crate::error::Code), 0 for success, and make
 //! it the calling thread's last error.
 
+mod graph;
 mod kernel;
 mod launch;
 mod memory;
 mod proxy;
 mod runtime;
 
+pub use graph::*;
 pub use launch::*;
 pub use memory::*;
 pub use proxy::*;

@@ -1,5 +1,7 @@
 //! Devices, streams, events, errors.
 use crate::error::{Code, Failure, note};
+use crate::graph::capture;
+use crate::graph::work::{HostWork, Work};
 use crate::{device, error, event, memory, stream};
 use std::ffi::{c_char, c_int, c_void};
 
@@ -29,6 +31,10 @@ pub struct Properties {
     pub shared_opt_in: u64,
     /// Bytes of memory.
     pub memory: u64,
+    /// Threads, and bytes of shared memory, of a multiprocessor.
+    pub threads_per_multiprocessor: u32,
+    /// See [`device::SHARED_PER_MULTIPROCESSOR`].
+    pub shared_per_multiprocessor: u32,
 }
 
 /// Number of devices.
@@ -80,6 +86,8 @@ pub unsafe extern "C" fn dushmem_emu_device_properties(properties: *mut Properti
             shared: device::SHARED_DEFAULT as u64,
             shared_opt_in: device::SHARED_OPT_IN as u64,
             memory: dushmem_os::machine::memory().0,
+            threads_per_multiprocessor: device::THREADS_PER_MULTIPROCESSOR,
+            shared_per_multiprocessor: device::SHARED_PER_MULTIPROCESSOR as u32,
         };
         let known = (all.size as usize).min(size_of::<Properties>());
         // SAFETY: the caller's struct has `size` bytes, and no more are written.
@@ -88,17 +96,44 @@ pub unsafe extern "C" fn dushmem_emu_device_properties(properties: *mut Properti
     }))
 }
 
+/// Whether a device can reach another one's memory: all can.
+///
+/// # Safety
+/// `can` is valid for one write.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dushmem_emu_peer_access(can: *mut c_int, number: c_int, peer: c_int) -> c_int {
+    let both = device::check(number).and_then(|()| device::check(peer));
+    // SAFETY: as the caller promises.
+    note(both.and_then(|()| unsafe { give("canAccessPeer", can, c_int::from(number != peer)) }))
+}
+
+/// Lets the calling thread's device reach another one's memory, or no longer.
+#[unsafe(no_mangle)]
+pub extern "C" fn dushmem_emu_peer_enable(peer: c_int, enable: c_int) -> c_int {
+    note(device::enable_peer(peer, enable != 0))
+}
+
 /// Waits for all streams of the calling thread's device.
 #[unsafe(no_mangle)]
 pub extern "C" fn dushmem_emu_device_synchronize() -> c_int {
-    note(stream::synchronize_device(device::current()).and_then(|()| device::alive(device::current())))
+    let all = || {
+        let device = device::current();
+        capture::check_device(device, "waiting for the device")?;
+        stream::synchronize_device(device)?;
+        device::alive(device)
+    };
+    note(all())
 }
 
 /// Waits for all streams of the calling thread's device, which works again if a kernel had failed.
 #[unsafe(no_mangle)]
 pub extern "C" fn dushmem_emu_device_reset() -> c_int {
     let device = device::current();
-    let waited = stream::synchronize_device(device);
+    let all = || {
+        capture::check_device(device, "waiting for the device")?;
+        stream::synchronize_device(device)
+    };
+    let waited = all();
     device::reset(device);
     error::take_last();
     note(waited)
@@ -144,16 +179,24 @@ pub extern "C" fn dushmem_emu_stream_destroy(handle: *mut c_void) -> c_int {
 /// Waits for what is in the stream.
 #[unsafe(no_mangle)]
 pub extern "C" fn dushmem_emu_stream_synchronize(handle: *mut c_void) -> c_int {
-    note(stream::find(handle as usize).and_then(|stream| {
+    let wait = || {
+        let stream = stream::find(handle as usize)?;
+        capture::refuse(&stream, "waiting for it")?;
         stream.synchronize();
         device::alive(stream.device())
-    }))
+    };
+    note(wait())
 }
 
 /// 0 if the stream is empty, else `NotReady`.
 #[unsafe(no_mangle)]
 pub extern "C" fn dushmem_emu_stream_query(handle: *mut c_void) -> c_int {
-    note(stream::find(handle as usize).and_then(|stream| stream.query()))
+    let query = || {
+        let stream = stream::find(handle as usize)?;
+        capture::refuse(&stream, "asking whether it has ended")?;
+        stream.query()
+    };
+    note(query())
 }
 
 /// Flags, priority and device of a stream.
@@ -183,40 +226,29 @@ pub unsafe extern "C" fn dushmem_emu_stream_info(
     }))
 }
 
-/// Has later operations of the stream wait for the event's newest recording.
+/// Has later operations of the stream wait for the event's newest recording. `flags`: 0, or 1 for a node of
+/// its own where the stream is being captured.
 #[unsafe(no_mangle)]
-pub extern "C" fn dushmem_emu_stream_wait_event(handle: *mut c_void, of: *mut c_void) -> c_int {
-    let wait = || {
-        let stream = stream::find(handle as usize)?;
-        match event::find(of as usize)?.newest() {
-            Some(mark) => stream.wait_for_mark(mark),
-            None => Ok(()),
-        }
-    };
+pub extern "C" fn dushmem_emu_stream_wait_event(handle: *mut c_void, of: *mut c_void, flags: u32) -> c_int {
+    let wait = || event::wait_in_stream(&event::find(of as usize)?, &stream::find(handle as usize)?, flags);
     note(wait())
 }
 
-struct Callback(extern "C" fn(*mut c_void), *mut c_void);
-
-// SAFETY: the program that enqueues a function promises that it can run on the stream's thread.
-unsafe impl Send for Callback {}
-
-impl Callback {
-    fn call(self) {
-        (self.0)(self.1);
-    }
-}
-
-/// Calls a host function in stream order.
+/// Calls a host function in stream order; `captures` is 0 if it can't become a node of a graph.
 #[unsafe(no_mangle)]
 pub extern "C" fn dushmem_emu_stream_call(
     handle: *mut c_void,
     function: Option<extern "C" fn(*mut c_void)>,
     data: *mut c_void,
+    captures: c_int,
 ) -> c_int {
     let call = || {
-        let callback = Callback(function.ok_or_else(|| null("fn"))?, data);
-        stream::find(handle as usize)?.submit(move || callback.call())
+        let host = HostWork { function: function.ok_or_else(|| null("fn"))?, data };
+        let stream = stream::find(handle as usize)?;
+        if captures == 0 {
+            capture::refuse(&stream, "adding a callback")?;
+        }
+        stream.add(Work::Host(host))
     };
     note(call())
 }
@@ -240,19 +272,21 @@ pub extern "C" fn dushmem_emu_event_destroy(handle: *mut c_void) -> c_int {
     note(event::destroy(handle as usize))
 }
 
-/// Records an event after what is in the stream now.
+/// Records an event after what is in the stream now. `flags`: 0, or 1 for a node of its own where the stream
+/// is being captured.
 #[unsafe(no_mangle)]
-pub extern "C" fn dushmem_emu_event_record(handle: *mut c_void, on: *mut c_void) -> c_int {
-    note(event::find(handle as usize).and_then(|event| event.record(&stream::find(on as usize)?)))
+pub extern "C" fn dushmem_emu_event_record(handle: *mut c_void, on: *mut c_void, flags: u32) -> c_int {
+    note(event::find(handle as usize).and_then(|event| event.record(&stream::find(on as usize)?, flags)))
 }
 
 /// Waits for the event's newest recording.
 #[unsafe(no_mangle)]
 pub extern "C" fn dushmem_emu_event_synchronize(handle: *mut c_void) -> c_int {
-    note(event::find(handle as usize).and_then(|event| {
-        event.synchronize();
+    let wait = || {
+        event::find(handle as usize)?.synchronize()?;
         device::alive(device::current())
-    }))
+    };
+    note(wait())
 }
 
 /// 0 if the event's newest recording has been reached, else `NotReady`.
@@ -327,8 +361,8 @@ pub unsafe extern "C" fn dushmem_emu_pointer_info(addr: *const c_void, kind: *mu
     // SAFETY: as the caller promises.
     unsafe {
         kind.write(found.map_or(0, |a| match a.kind {
-            memory::Kind::Pinned => 1,
-            memory::Kind::Device => 2,
+            memory::Kind::Pinned | memory::Kind::Registered => 1,
+            memory::Kind::Device | memory::Kind::Graph => 2,
             memory::Kind::Managed => 3,
             memory::Kind::Symmetric => 4,
         }));
@@ -338,7 +372,7 @@ pub unsafe extern "C" fn dushmem_emu_pointer_info(addr: *const c_void, kind: *mu
 
 /// # Safety
 /// `to` is null or valid for one write.
-unsafe fn give<T>(arg: &str, to: *mut T, value: T) -> error::Result<()> {
+pub(super) unsafe fn give<T>(arg: &str, to: *mut T, value: T) -> error::Result<()> {
     if to.is_null() {
         return Err(null(arg));
     }

@@ -154,6 +154,7 @@ int main() {
   ok(hipSetDevice(count - 1));
   ok(hipGetDevice(&current));
   same(current, count - 1);
+  ok(hipSetDevice(0));
   hipDeviceProp_t properties;
   ok(hipGetDeviceProperties(&properties, 0));
   same(properties.maxThreadsPerBlock, 1024);

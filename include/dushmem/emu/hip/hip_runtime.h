@@ -8,6 +8,9 @@
 #define RT2(cuda_name, hip_name) hip_name
 #define RT_HIP 1
 #include "../../impl/emu_runtime.inc"
+#include "../../impl/emu_graph.inc"
+#undef RT_DEFAULT
+#undef RT_STREAM
 #undef RT
 #undef RT2
 #undef RT_HIP
@@ -24,6 +27,7 @@ static inline hipError_t hipFreeHost(void *ptr) { return hipHostFree(ptr); }
 #define hipLaunchKernelGGL(kernel, ...) DUSHMEM_EMU_GGL((kernel), __VA_ARGS__)
 #define DUSHMEM_EMU_GGL(kernel, grid, block, shared, stream, ...)                                             \
   (::dushmem::emu::launcher(#kernel, ::dushmem::emu::config{grid, block, shared, stream},                     \
+                            [=](auto dushmem_f) -> decltype(dushmem_f(kernel)) { return dushmem_f(kernel); },  \
                             [=](auto... dushmem_a) { kernel(dushmem_a...); })(__VA_ARGS__))
 #endif
 #endif

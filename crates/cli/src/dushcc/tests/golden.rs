@@ -6,7 +6,7 @@ use super::rewritten;
 fn launch(name: &str, config: &str, arguments: &str) -> String {
     let shown = name.split_whitespace().collect::<String>().replace("template", "template ");
     format!(
-        "::dushmem::emu::launcher(\"{shown}\", [=](auto... dushmem_a) {{ {name}(dushmem_a...); }}, ::dushmem::emu::config({config})){arguments}"
+        "::dushmem::emu::launcher(\"{shown}\", [=](auto dushmem_f) -> decltype(dushmem_f({name})) {{ return dushmem_f({name}); }}, [=](auto... dushmem_a) {{ {name}(dushmem_a...); }}, ::dushmem::emu::config({config})){arguments}"
     )
 }
 
@@ -109,7 +109,7 @@ fn literal_zeros_are_left_to_the_header() {
     assert_eq!(
         rewritten("k<int><<<1, 2>>>(0, NULL, f(0), 1, a[0], nullptr, 0)"),
         format!(
-            "::dushmem::emu::launcher(\"k<int>\", [=](auto... dushmem_a) -> decltype(static_cast<void>(k<int>(dushmem_a...))) \
+            "::dushmem::emu::launcher(\"k<int>\", [=](auto dushmem_f) -> decltype(dushmem_f(k<int>)) {{ return dushmem_f(k<int>); }}, [=](auto... dushmem_a) -> decltype(static_cast<void>(k<int>(dushmem_a...))) \
              {{ k<int>(dushmem_a...); }}, ::dushmem::emu::config(1, 2))({zero}, {zero}, f(0), 1, a[0], nullptr, {zero})"
         )
     );
@@ -133,7 +133,7 @@ fn macros_launch_too() {
     );
     assert_eq!(
         rewritten("#define GO(kernel, n) kernel<<<n, 1>>>()"),
-        "#define GO(kernel, n) ::dushmem::emu::launcher(#kernel, [=](auto... dushmem_a) { kernel(dushmem_a...); }, \
+        "#define GO(kernel, n) ::dushmem::emu::launcher(#kernel, [=](auto dushmem_f) -> decltype(dushmem_f(kernel)) { return dushmem_f(kernel); }, [=](auto... dushmem_a) { kernel(dushmem_a...); }, \
          ::dushmem::emu::config(n, 1))()"
     );
 }
@@ -178,6 +178,25 @@ fn dynamic_shared_memory_in_functions() {
         rewritten("void f() {\nextern __shared__ // c\n int s[];\n}"),
         "void f() {\n[[maybe_unused]] auto &s = ::dushmem::emu::dynamic_shared_array<int>()\n;\n}"
     );
+}
+
+#[test]
+fn uses_of_shared_memory_from_outside() {
+    let declared = "[[maybe_unused]] static ::dushmem::emu::dynamic_shared<int> s;";
+    for (text, wanted) in [
+        ("f(s, s); g(1, s + 1);", "f(@, @); g(1, @ + 1);"),
+        ("p = (T *)s; q = cast<T *>(s);", "p = (T *)@; q = cast<T *>(@);"),
+        ("auto *p = s; return s;", "auto *p = @; return @;"),
+        // What works as it stands, and what isn't an expression.
+        ("s[0] = &s[1] - a.s + b->s;", "s[0] = &s[1] - a.s + b->s;"),
+        ("int s = 1, t; T *s; for (int i = 0, s = 1;;) {}", "int s = 1, t; T *s; for (int i = 0, s = 1;;) {}"),
+        ("int t, s;", "int t, s;"),
+    ] {
+        let wanted = wanted.replace('@', "::dushmem::emu::shared_array(s)");
+        let text = format!("extern __shared__ int s[]; void k(int *s) {{ {text} }} int f(int, int s);");
+        let wanted = format!("{declared} void k(int *s) {{ {wanted} }} int f(int, int s);");
+        assert_eq!(rewritten(&text), wanted);
+    }
 }
 
 #[test]

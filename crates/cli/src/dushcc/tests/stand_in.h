@@ -25,6 +25,7 @@ struct config {
     dim3 grid, block;
     std::size_t bytes;
     stream_t stream;
+    void locate_kernel(const void *) {}
     template <class Bytes = int>
     config(dim3 g, dim3 b, Bytes n = 0, stream_t s = nullptr) : grid(g), block(b), bytes(n), stream(s) {}
 };
