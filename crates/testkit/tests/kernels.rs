@@ -111,11 +111,13 @@ fn wrong_arguments_in_kernels_end_the_job_with_a_line_about_them() {
             outcome.failure(code, &["PE 0 (host ", "(kernel wrong, block (1, 0, 0), thread (2, 0, 0))"]);
         }
     }
-    program
-        .job(1)
-        .args(["1", "early"])
-        .run()
-        .failure(101, &["p: not initialised: call init first", "thread (2, 0, 0)"]);
+    // A wait that nobody ends is named by the launcher.
+    let hangs = Job::dushrun().args(["--timeout", "1", "-n", "1"]).args([program.0.join("program")]);
+    let outcome = hangs.args(["16", "ready"]).run();
+    assert_ne!(outcome.code, 0);
+    assert!(outcome.stderr.contains("waits in signal_wait_until on the word at 0x"), "{outcome:?}");
+    let alone = Job::of(&program.0.join("program")).args(["1", "early"]);
+    alone.run().failure(101, &["p: not initialised: call init first", "thread (2, 0, 0)"]);
 }
 
 #[test]
@@ -176,14 +178,16 @@ fn graphs_with_communication() {
 /// The names of calls on a stream that `api/names` lists.
 fn names_on_stream() -> BTreeSet<String> {
     let lists = ["api/names/dushmem.txt", "api/names/nvshmem-host.txt"];
-    let text = lists.map(|list| std::fs::read_to_string(root().join(list)).expect("a list of names")).concat();
+    let text =
+        lists.map(|list| std::fs::read_to_string(root().join(list)).expect("a list of names")).concat();
     text.lines().map(str::trim).filter(|name| name.ends_with("_on_stream")).map(str::to_owned).collect()
 }
 
 #[test]
 fn every_call_on_a_stream_in_a_graph() {
     let cases = std::fs::read_to_string(root().join("tests/kernels/on_stream_names.inc")).expect("the cases");
-    let name = |line: &str| Some(line.strip_prefix("CASE(")?.split_once(", ")?.1.trim_end_matches(')').to_owned());
+    let name =
+        |line: &str| Some(line.strip_prefix("CASE(")?.split_once(", ")?.1.trim_end_matches(')').to_owned());
     let cases: BTreeSet<String> = cases.lines().filter_map(name).collect();
     assert_eq!(cases, names_on_stream(), "tests/kernels/on_stream_names.inc has other names than api/names");
     let program = Program::of("on_stream_names.cu");
