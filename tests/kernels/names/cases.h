@@ -75,7 +75,7 @@ __host__ __device__ inline unsigned char pattern(int pe, int i) { return (unsign
 constexpr int PATTERN = 128;
 
 // A small whole number as an element.
-__device__ __noinline__ void encode(Kind kind, int bytes, int number, void *to) {
+[[maybe_unused]] static __device__ __noinline__ void encode(Kind kind, int bytes, int number, void *to) {
   int64_t bits = number;
   if (kind != INTEGER) {
     float single = (float)number;
