@@ -18,7 +18,7 @@ constexpr int SLOT = 64, LOCAL = MOST_PES * SLOT, PART = 2 * LOCAL;
 constexpr int THREADS = 128;
 
 namespace api = dushmem::device;
-using all = api::scope::block;
+using everybody = api::scope::block;
 
 struct State {
   int me, n, right, left;
@@ -140,7 +140,7 @@ struct Case {
     if (first()) atomicOr(&s.results[name.index], 1u);
   }
   // Everything that anybody has begun is complete.
-  __device__ void complete() const { api::quiet<all>(api::context{INT_MAX}); }
+  __device__ void complete() const { api::quiet<everybody>(api::context{INT_MAX}); }
   // Bytes of a PE's copy, by the plainest call there is; one thread.
   __device__ void fetch(void *to, const void *from, int bytes, int pe) const {
     api::get((char *)to, (const char *)from, (size_t)bytes, pe);
