@@ -46,8 +46,7 @@ fn hipcc() -> Option<PathBuf> {
 }
 
 /// Both targets, as machine code.
-const CODE: [&str; 4] =
-    ["-gencode", "arch=compute_80,code=sm_80", "-gencode", "arch=compute_90,code=sm_90"];
+const CODE: [&str; 4] = ["-gencode", "arch=compute_80,code=sm_80", "-gencode", "arch=compute_90,code=sm_90"];
 /// Both, as what the driver compiles when the program starts: for what would take minutes otherwise.
 const PTX: [&str; 4] =
     ["-gencode", "arch=compute_80,code=compute_80", "-gencode", "arch=compute_90,code=compute_90"];
@@ -153,7 +152,8 @@ fn nvcc_compiles_and_links_every_example() {
 
 #[test]
 fn nvcc_with_relocatable_device_code() {
-    let sources = ["tests/kernels/device_api.cu", "tests/kernels/simple_shift.hip.cpp", "examples/kernel/ring.hip.cpp"];
+    let sources =
+        ["tests/kernels/device_api.cu", "tests/kernels/simple_shift.hip.cpp", "examples/kernel/ring.hip.cpp"];
     all(&sources, |source| nvcc_takes(&root().join(source), true));
 }
 

@@ -26,7 +26,9 @@ impl Program {
             let object = program.folder.join(format!("{number}.o"));
             // Thousands of small functions: what optimising them costs, their run does not give back.
             let options = ["-O0", "-Wall", "-Wextra", "-Werror", "-c"];
-            program.compile(Command::new(prefix().join("bin/dushcc")).args(options).arg(source).arg("-o").arg(&object));
+            program.compile(
+                Command::new(prefix().join("bin/dushcc")).args(options).arg(source).arg("-o").arg(&object),
+            );
             objects.push(object);
         }
         let mut link = Command::new(prefix().join("bin/dushcc"));
@@ -35,7 +37,8 @@ impl Program {
     }
 
     fn compile(&self, command: &mut Command) {
-        let done = command.arg(format!("-DFAMILY_{}", self.family.to_uppercase())).output().expect("dushcc starts");
+        let done =
+            command.arg(format!("-DFAMILY_{}", self.family.to_uppercase())).output().expect("dushcc starts");
         assert!(done.status.success(), "{command:?}\n{}", String::from_utf8_lossy(&done.stderr));
     }
 

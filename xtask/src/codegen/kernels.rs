@@ -196,8 +196,7 @@ mod tests {
     #[test]
     fn both_families_have_the_same_names() {
         let table = Table::load(&root().join("api")).expect("the table");
-        let own: BTreeSet<String> =
-            all(&table, Family::Dushmem).iter().map(DeviceFunction::name).collect();
+        let own: BTreeSet<String> = all(&table, Family::Dushmem).iter().map(DeviceFunction::name).collect();
         for function in all(&table, Family::Nvshmem) {
             let name = function.name().replacen("nvshmem", "dushmem", 1);
             assert!(own.contains(&name), "{name} is missing");
