@@ -68,7 +68,9 @@ fn nvcc_command(nvcc: &Path, code: &[&str]) -> Command {
 fn hipcc_command(hipcc: &Path) -> Command {
     let mut command = Command::new(hipcc);
     command.args(["--offload-arch=gfx906", "-std=c++17", "-x", "hip", "-c", "-Wall", "-Wextra"]);
-    command.arg("-I").arg(include());
+    // hipcc names libraries to the compiler, too.
+    command.arg("-Wno-unused-command-line-argument");
+    command.arg("-I").arg(include()).arg("-I").arg(include().join("dushmem/hipcc"));
     command
 }
 
