@@ -27,6 +27,11 @@ __global__ void blocks(int *wrong) {
   }
 }
 
+// An operator of the program's own.
+struct Largest {
+  __device__ unsigned operator()(unsigned a, unsigned b) const { return a < b ? b : a; }
+};
+
 template <unsigned Size> __device__ void tile_of(int *wrong) {
   const auto block = cg::this_thread_block();
   const auto tile = cg::tiled_partition<Size>(block);
@@ -48,7 +53,7 @@ template <unsigned Size> __device__ void tile_of(int *wrong) {
   EXPECT(cg::reduce(tile, rank, cg::greater<unsigned>()) == Size - 1);
   EXPECT(cg::reduce(tile, int(rank) - 7, cg::less<int>()) == -7);
   EXPECT(cg::reduce(tile, 1u << rank, cg::bit_or<unsigned>()) == all);
-  EXPECT(cg::reduce(tile, rank + 1, [] __device__(unsigned a, unsigned b) { return a < b ? b : a; }) == Size);
+  EXPECT(cg::reduce(tile, rank + 1, Largest()) == Size);
   EXPECT(cg::inclusive_scan(tile, rank) == rank * (rank + 1) / 2);
   EXPECT(cg::exclusive_scan(tile, 2) == 2 * int(rank));
   // Tiles go different ways.
