@@ -630,25 +630,6 @@ pub fn sync_threads() {
     }
 }
 
-/// `__syncthreads`; the last to come calls `act` before anybody goes on. `act` sees what all have written before, and
-/// all see what it has done.
-pub fn sync_threads_then(act: impl FnOnce()) {
-    let active = ACTIVE.get();
-    if active.is_null() {
-        return os_block::sync_threads_then(act);
-    }
-    // SAFETY: the active block of this OS thread; the reference ends before `act`. While that runs, every other
-    // thread of the block that hasn't returned is at the barrier.
-    let last = unsafe {
-        let block = &*active;
-        block.arrived.len() as u32 + 1 == block.threads - block.returned
-    };
-    if last {
-        act();
-    }
-    sync_threads();
-}
-
 /// `__syncthreads` with a vote: how many threads said yes, of how many.
 pub fn sync_threads_vote(yes: bool) -> (u32, u32) {
     let block = ACTIVE.get();
@@ -674,6 +655,13 @@ fn sync_and_elect() -> bool {
     // SAFETY: the active block of this OS thread.
     let block = unsafe { &mut *block };
     std::mem::replace(&mut block.elected, block.barriers) != block.barriers
+}
+
+/// `__syncthreads`, after which one thread acts for all. Bit 0: the calling one. It runs before the others do, and
+/// until it waits; bit 1 says that they may run at the same time, so that they have to be synchronised afterwards.
+pub fn sync_once() -> u32 {
+    let acts = sync_and_elect();
+    u32::from(acts) | u32::from(os_block::inside()) << 1
 }
 
 /// Waits for all threads of the grid that haven't returned. An error in a launch that isn't cooperative.
@@ -891,7 +879,7 @@ pub fn overflow(address: usize) -> Option<Position> {
         return None;
     }
     // SAFETY: the active block of this OS thread; `stacks` changes in `fresh` only, which touches no guard.
-    let guarded =
-        unsafe { (&(*block).stacks).get((*block).current as usize).is_some_and(|s| s.guards(address)) };
+    let block = unsafe { &*block };
+    let guarded = block.stacks.get(block.current as usize).is_some_and(|stack| stack.guards(address));
     guarded.then(position).flatten()
 }
