@@ -381,7 +381,7 @@ impl Grid {
         // A look at the clock costs as much as a small block.
         if self.blocks > 1
             && self.seed.is_none()
-            && (ended.is_power_of_two() || ended % 16 == 0)
+            && (ended.is_power_of_two() || ended.is_multiple_of(16))
             && !self.crew_called.load(Ordering::Relaxed)
         {
             self.call_crew_if_late();
