@@ -278,9 +278,9 @@ SIZED(iput, 2 * K, iput_it, strided_left, 0)
 SIZED(iget, 2 * K, iput_it, strided_right, 0)
 SIZED(put_signal, K, put_signal_it, of_left, 5)
 SIZED(put_signal_nbi, K, put_signal_it, of_left, 5)
-SIZED(fcollect, n * K, collect_it, of_all)
-SIZED(alltoall, n * K, collect_it, for_me)
-SIZED(broadcast, K, broadcast_it, of_root)
+SIZED(fcollect, n * K, collect_it, of_all, 0)
+SIZED(alltoall, n * K, collect_it, for_me, 0)
+SIZED(broadcast, K, broadcast_it, of_root, 0)
 
 // The others
 static void add_signal_op(const char *name, void (*function)(uint64_t *, uint64_t, int, int, void *)) {
