@@ -53,6 +53,72 @@ fn the_device_api_over_a_transport_that_reorders() {
 }
 
 #[test]
+fn every_operation_at_every_scope() {
+    let program = Program::of("device_scopes.cu");
+    for pes in [1, 2, 3, 4, 8] {
+        all_right(program.job(pes));
+    }
+    // Through the proxy: to the others, to all, and over a transport that reorders.
+    for hidden in ["1", "all"] {
+        all_right(program.job(2).env("DUSHMEM_EMU_REMOTE", hidden));
+    }
+    all_right(program.job(3).env("DUSHMEM_TRANSPORT", "loopback"));
+}
+
+#[test]
+fn globals_are_symmetric_in_kernels_too() {
+    let program = Program::of("device_globals.cu");
+    for hidden in ["0", "1", "all"] {
+        let job = program.job(3).env("DUSHMEM_STATIC", "1");
+        all_right(job.env("DUSHMEM_EMU_REMOTE", hidden));
+    }
+    let outcome = program.job(1).run();
+    outcome
+        .failure(4, &["p: dest = 0x", "(4 bytes): not in symmetric memory", "DUSHMEM_STATIC=1", "(kernel "]);
+}
+
+/// Case of device_bad.cu, exit code, parts of the one line.
+type Wrong = (u32, i32, &'static [&'static str]);
+
+const OUTSIDE: &str =
+    "not in symmetric memory; pass the address of this PE's own copy of an object from malloc";
+
+const WRONG: &[Wrong] = &[
+    (0, 1, &["put: pe = 1: there is no such PE; this job has PEs 0 to 0 (kernel wrong, block (", "thread ("]),
+    (1, 1, &["p: pe = -1: there is no such PE; this job has PEs 0 to 0"]),
+    (2, 1, &["put: pe = 1000: there is no such PE"]),
+    (3, 4, &["put: dest = 0x", "(12 bytes)", OUTSIDE]),
+    (4, 4, &["get: source = 0x", "(1099511627776 bytes)", "ends outside"]),
+    (5, 4, &["p: dest = 0x", "(4 bytes)", OUTSIDE]),
+    (6, 1, &["atomic_add: dest = 0x", "not aligned to 8 bytes"]),
+    (7, 1, &["put_signal: sig_op = 7: no signal operator; there are SIGNAL_SET and SIGNAL_ADD"]),
+    (8, 1, &["wait_until: cmp = 6: no comparison; use the constants CMP_EQ to CMP_GE"]),
+    (9, 1, &["iput: dst = 0: strides are in elements, and at least 1"]),
+    (10, 1, &["put: source = 0: NULL is allowed for operations of length 0 only"]),
+    (11, 1, &["get: dest = 0: NULL is allowed for operations of length 0 only"]),
+    (12, 1, &["put: length = ", "was the number negative?"]),
+    (13, 4, &["test_all: ivars = 0x", "(8 bytes)", OUTSIDE]),
+    (14, 1, &["test_some: indices = 0: NULL"]),
+    (15, 1, &["signal_op: sig_addr = 0x", "not aligned to 8 bytes"]),
+];
+
+#[test]
+fn wrong_arguments_in_kernels_end_the_job_with_a_line_about_them() {
+    let program = Program::of("device_bad.cu");
+    for &(case, code, words) in WRONG {
+        let outcome = program.job(1).args([&case.to_string(), "ready"]).run().failure(code, words);
+        if case > 0 {
+            outcome.failure(code, &["PE 0 (host ", "(kernel wrong, block (1, 0, 0), thread (2, 0, 0))"]);
+        }
+    }
+    program
+        .job(1)
+        .args(["1", "early"])
+        .run()
+        .failure(101, &["p: not initialised: call init first", "thread (2, 0, 0)"]);
+}
+
+#[test]
 fn every_name_of_the_device_api_compiles() {
     let program = Program::of("device_names.cu");
     let outcome = program.job(2).run();

@@ -93,7 +93,7 @@ template <class T> using same_t = typename same<T>::type;
 template <class To, class From> DUSHMEM_IMPL_FN To bits(const From &from) {
   static_assert(sizeof(To) == sizeof(From), "same size");
   To to;
-  memcpy(&to, &from, sizeof to);
+  memcpy((void *)&to, &from, sizeof to);
   return to;
 }
 

@@ -69,12 +69,15 @@ fn argument(function: &DeviceFunction<'_>, kind: &str, name: &str) -> String {
 
 fn run(index: usize, function: &DeviceFunction<'_>, case: &str) -> String {
     let (bytes, kind) = match function.ty {
-        Some(ty) => (ty.bytes, match ty.name.as_str() {
-            "float" | "double" => "REAL",
-            "half" => "HALF",
-            "bfloat16" => "BFLOAT",
-            _ => "INTEGER",
-        }),
+        Some(ty) => (
+            ty.bytes,
+            match ty.name.as_str() {
+                "float" | "double" => "REAL",
+                "half" => "HALF",
+                "bfloat16" => "BFLOAT",
+                _ => "INTEGER",
+            },
+        ),
         None => (1, "INTEGER"),
     };
     let params = function.op.params.iter();

@@ -312,7 +312,8 @@ impl Table {
         let types = read(dir, "types.tsv", &["name", "c", "rust", "bytes", "same_as"])?
             .into_iter()
             .map(|f| {
-                let bytes = f[3].parse().map_err(|_| format!("api/types.tsv: {}: `{}` is no size", f[0], f[3]))?;
+                let bytes =
+                    f[3].parse().map_err(|_| format!("api/types.tsv: {}: `{}` is no size", f[0], f[3]))?;
                 let (name, c, rust) = (f[0].clone(), f[1].clone(), f[2].clone());
                 Ok(Type { name, c, rust, bytes, same_as: option(&f[4]) })
             })
