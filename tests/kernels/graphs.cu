@@ -96,6 +96,8 @@ int main() {
   OK(cudaStreamEndCapture(a, &graph));
   same("the count of host calls", calls, 0);
   same("the signal", (long)sig[0], 0);
+  // Before that nobody may have launched.
+  dushmem_barrier_all();
   OK(cudaGraphInstantiate(&exec, graph, 0));
   OK(cudaGraphDestroy(graph));
   for (long launch = 1; launch <= 20; launch++) {
