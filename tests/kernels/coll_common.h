@@ -138,7 +138,7 @@ static inline std::vector<dushmem_team_t> make_teams() {
     dushmemx_team_uniqueid_t *id = (dushmemx_team_uniqueid_t *)dushmem_malloc(sizeof *id);
     if (me == 0) CHECK(dushmemx_team_get_uniqueid(id) == 0);
     dushmem_broadcastmem(DUSHMEM_TEAM_WORLD, id, id, sizeof *id, 0);
-    dushmem_team_config_t config{};
+    dushmem_team_config_t config = DUSHMEM_TEAM_CONFIG_INITIALIZER;
     config.uniqueid = *id;
     const int rank = me < 2 ? 1 - me : n + 1 - me;
     CHECK(dushmemx_team_init(&made, &config, DUSHMEM_TEAM_CONFIG_MASK_UNIQUEID, n, rank) == 0);

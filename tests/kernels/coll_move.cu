@@ -4,6 +4,8 @@
 
 template <class S> __device__ void barriers(const Space &space, const Members &team) {
   uint64_t *words = space.to<uint64_t>();
+  // Everybody has looked at what the last kernel left.
+  d::sync<S>(team.team);
   for (int round = 1; round <= 20; round++) {
     // What was put before the barrier is there afterwards, from every member.
     for (int r = 0; r < team.n && Together<S>::rank() == 0; r++)

@@ -87,7 +87,7 @@ impl Call {
         Self::ALL[number]
     }
 
-    const ALL: [Call; 30] = {
+    const ALL: [Call; 31] = {
         use Call::*;
         [
             None,
@@ -120,6 +120,7 @@ impl Call {
             Scan,
             ReduceScatter,
             TeamInit,
+            Proxy,
         ]
     };
 }

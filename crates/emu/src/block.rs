@@ -282,6 +282,7 @@ impl Block {
                 fiber::stack_bytes(),
                 fiber::STACK_VARIABLE
             ));
+            dushmem_os::crash::silence();
             std::process::abort();
         });
         let sp = stack.prepare(number, live, self);
@@ -642,6 +643,12 @@ pub fn sync_grid() -> Result<(), &'static str> {
     }
     sync_threads();
     Ok(())
+}
+
+/// True in a cooperative launch.
+pub fn cooperative() -> bool {
+    // SAFETY: the grid outlives its blocks, and changes through atomics only.
+    current_grid().is_some_and(|grid| unsafe { (*grid).is_cooperative() })
 }
 
 /// The grid of the calling GPU thread.

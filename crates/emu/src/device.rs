@@ -5,7 +5,7 @@
 use crate::error::{Code, Failure, Result};
 use dushmem_core::wait::SpinPolicy;
 use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock};
 
@@ -157,6 +157,24 @@ fn look_at(device: u32) -> Result<()> {
 /// The device works again.
 pub fn reset(device: u32) {
     FAILED.lock().unwrap_or_else(|e| e.into_inner()).remove(&device);
+}
+
+/// Pairs of devices of which the first may reach the second one's memory.
+static PEERS: Mutex<BTreeSet<(u32, u32)>> = Mutex::new(BTreeSet::new());
+
+/// Lets the calling thread's device reach another one's memory, or no longer. Kernels reach all memory anyway.
+pub fn enable_peer(peer: i32, enable: bool) -> Result<()> {
+    check(peer)?;
+    let pair = (current(), peer as u32);
+    if pair.0 == pair.1 {
+        return Err(Failure::new(Code::InvalidDevice, format!("peer = {peer}: is the current device")));
+    }
+    let mut peers = PEERS.lock().unwrap_or_else(|e| e.into_inner());
+    let (changed, code) = match enable {
+        true => (peers.insert(pair), Code::PeerAccessAlreadyEnabled),
+        false => (peers.remove(&pair), Code::PeerAccessNotEnabled),
+    };
+    if changed { Ok(()) } else { Err(Failure::new(code, format!("peer = {peer}, device {}", pair.0))) }
 }
 
 /// The calling thread's device.

@@ -16,6 +16,8 @@ pub enum Kind {
     Device,
     /// Host memory that devices can use.
     Pinned,
+    /// Memory of the program's own that it has registered: used as pinned memory, freed by the program.
+    Registered,
     /// Memory that both sides use by the same address.
     Managed,
     /// Device memory of a graph: freed with the graph.
@@ -61,7 +63,11 @@ pub fn allocate(bytes: usize, kind: Kind) -> Result<*mut u8> {
         return Ok(std::ptr::null_mut());
     }
     let (total, _) = dushmem_os::machine::memory();
-    let used: usize = read().values().filter(|a| a.kind != Kind::Symmetric).map(|a| a.len).sum();
+    let used: usize = read()
+        .values()
+        .filter(|a| !matches!(a.kind, Kind::Symmetric | Kind::Registered))
+        .map(|a| a.len)
+        .sum();
     let too_much = || {
         let detail =
             format!("{bytes} bytes: the emulated devices share {total} bytes, {used} of which are in use");
@@ -124,6 +130,7 @@ fn freeable(ptr: *mut u8, kinds: &[Kind]) -> Result<Option<Allocation>> {
         }
         Some(a) if !kinds.contains(&a.kind) => match a.kind {
             Kind::Pinned => "pinned host memory: free it with the host free call",
+            Kind::Registered => "registered host memory: unregister it, then free it as it was allocated",
             _ => "device memory: free it with the device free call",
         },
         Some(a) => return Ok(Some(a)),
@@ -136,6 +143,40 @@ fn release(allocation: Allocation) {
         // SAFETY: allocated with this layout, and removed from the table by the caller, so never again.
         unsafe { dealloc(allocation.base as *mut u8, layout) };
     }
+}
+
+/// Makes host memory known as pinned.
+pub fn register_host(base: *mut u8, len: usize) -> Result<()> {
+    let at = base as usize;
+    let bad = |code, why: &str| Err(Failure::new(code, format!("ptr = {base:p}, {len} bytes: {why}")));
+    match at.checked_add(len) {
+        _ if base.is_null() || len == 0 => return bad(Code::InvalidValue, "no memory"),
+        None => return bad(Code::InvalidValue, "beyond the end of the address space"),
+        Some(_) => {}
+    }
+    let mut table = write();
+    let before = table.range(..at + len).next_back();
+    if before.is_some_and(|(_, known)| known.base + known.len > at) {
+        return bad(
+            Code::HostMemoryAlreadyRegistered,
+            "part of it is registered, or was allocated by the runtime",
+        );
+    }
+    table.insert(at, Allocation { base: at, len, kind: Kind::Registered, device: device::current() });
+    Ok(())
+}
+
+/// Takes back [`register_host`].
+pub fn unregister_host(base: *mut u8) -> Result<()> {
+    let mut table = write();
+    if table.get(&(base as usize)).is_some_and(|a| a.kind == Kind::Registered) {
+        table.remove(&(base as usize));
+        return Ok(());
+    }
+    Err(Failure::new(
+        Code::HostMemoryNotRegistered,
+        format!("ptr = {base:p}: not the begin of registered memory"),
+    ))
 }
 
 /// Gives memory of a graph back.

@@ -65,6 +65,11 @@ fn streams_and_a_process_that_ends_while_a_kernel_runs() {
 }
 
 #[test]
+fn memory() {
+    run(&compiler(), "memory", &[], &[""]);
+}
+
+#[test]
 fn graphs() {
     run(&compiler(), "graphs", &[], &[""]);
 }
@@ -73,11 +78,6 @@ fn graphs() {
 fn launches_and_streams_of_several_devices() {
     run(&compiler(), "launches", &[], &[""]);
     run(&compiler(), "launches", &["-DCUDA_API_PER_THREAD_DEFAULT_STREAM"], &["thread"]);
-}
-
-#[test]
-fn warps() {
-    run(&compiler(), "warps", &[], &[""]);
 }
 
 #[test]

@@ -99,6 +99,9 @@ typedef struct {
 } dushmem_emu_capture_t;
 
 #define DUSHMEM_EMU_COOPERATIVE 1u
+/* Compiled with an OS thread for each GPU thread; another part of the program was compiled without that. */
+#define DUSHMEM_EMU_LAUNCH_OS_THREADS 2u
+#define DUSHMEM_EMU_LAUNCH_MIXED 4u
 
 /* A lane comes to an operation of its warp. `part` begins with a word that receives the lanes that took part;
  * `act` is called once, when all are there, with the parts at the places of their lanes. */
@@ -129,6 +132,10 @@ int dushmem_emu_copy(void *dest, size_t dest_pitch, const void *source, size_t s
 int dushmem_emu_copy_planes(const dushmem_emu_copy_t *copy, struct CUstream_st *stream, int later);
 int dushmem_emu_fill(void *dest, size_t pitch, int value, size_t width, size_t rows, struct CUstream_st *stream,
                      int later);
+int dushmem_emu_host_register(void *ptr, size_t bytes);
+int dushmem_emu_host_unregister(void *ptr);
+int dushmem_emu_peer_access(int *can, int device, int peer);
+int dushmem_emu_peer_enable(int peer, int enable);
 void dushmem_emu_pointer_info(const void *ptr, int *kind, int *device);
 
 int dushmem_emu_stream_create(struct CUstream_st **stream, unsigned flags, int priority);
@@ -192,9 +199,11 @@ void dushmem_emu_sync_threads(void);
 /* Lower half: threads that said yes; upper half: threads that were there. */
 uint64_t dushmem_emu_sync_threads_vote(int yes);
 void dushmem_emu_sync_grid(void);
+int dushmem_emu_cooperative(void); /* 1 where dushmem_emu_sync_grid may be called */
 int dushmem_emu_warp_size(void);
 void dushmem_emu_warp_meet(const dushmem_emu_meeting *meeting);
 void dushmem_emu_yield(void);
+void *dushmem_emu_shared(const void *key, size_t bytes, size_t align);
 int dushmem_emu_in_kernel(void);
 /* Ends the kernel of the calling GPU thread with an error code that later calls return. */
 __attribute__((noreturn)) void dushmem_emu_trap(int code, const char *what);

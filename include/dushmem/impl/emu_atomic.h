@@ -117,12 +117,6 @@ DUSHMEM_EMU_ATOMIC(unsigned, atomicDec, ::dushmem::emu::atomic_dec(address, v))
 inline unsigned short atomicCAS(unsigned short *address, unsigned short compare, unsigned short v) {
   return ::dushmem::emu::atomic_compare(address, compare, v);
 }
-inline unsigned short atomicCAS_system(unsigned short *address, unsigned short compare, unsigned short v) {
-  return atomicCAS(address, compare, v);
-}
-inline unsigned short atomicCAS_block(unsigned short *address, unsigned short compare, unsigned short v) {
-  return atomicCAS(address, compare, v);
-}
 
 /* HIP's additions. */
 inline float unsafeAtomicAdd(float *address, float v) { return atomicAdd(address, v); }

@@ -10,6 +10,7 @@
 #include "emu_types.h"
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #ifdef __cplusplus
 #include "launch.h"

@@ -52,16 +52,6 @@ inline int __clz(int x) { return x == 0 ? 32 : __builtin_clz(static_cast<unsigne
 inline int __clzll(long long x) { return x == 0 ? 64 : __builtin_clzll(static_cast<unsigned long long>(x)); }
 inline int __ffs(int x) { return __builtin_ffs(x); }
 inline int __ffsll(long long x) { return __builtin_ffsll(x); }
-/* HIP's forms for masks of lanes. */
-inline int __ffs(unsigned x) { return __builtin_ffs(static_cast<int>(x)); }
-inline int __ffsll(unsigned long long x) { return __builtin_ffsll(static_cast<long long>(x)); }
-inline int __ffsll(unsigned long x) { return __builtin_ffsll(static_cast<long long>(x)); }
-inline int __ffsll(long x) { return __builtin_ffsll(x); }
-inline int __clz(unsigned x) { return __clz(static_cast<int>(x)); }
-inline int __clzll(unsigned long long x) { return __clzll(static_cast<long long>(x)); }
-inline int __clzll(unsigned long x) { return __clzll(static_cast<long long>(x)); }
-inline int __clzll(long x) { return __clzll(static_cast<long long>(x)); }
-
 inline unsigned __brev(unsigned x) {
   x = (x >> 1 & 0x55555555u) | (x & 0x55555555u) << 1;
   x = (x >> 2 & 0x33333333u) | (x & 0x33333333u) << 2;

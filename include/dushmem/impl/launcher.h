@@ -111,6 +111,11 @@ template <class T> auto dynamic_shared_array() -> T (&)[] {
     return *reinterpret_cast<T(*)[]>(first);
 }
 
+// A use of a name that is dynamic shared memory at namespace scope: the array. The name may as well be a local
+// variable's that hides it, and then this changes nothing.
+template <class T> auto shared_array(dynamic_shared<T> &) -> T (&)[] { return dynamic_shared_array<T>(); }
+template <class T> constexpr T &&shared_array(T &&other) { return static_cast<T &&>(other); }
+
 } // namespace emu
 } // namespace dushmem
 

@@ -5,31 +5,73 @@ use super::token::Kind;
 /// Adds the edits of every declaration of dynamic shared memory.
 ///
 /// Within a function the name becomes a reference to an array of unknown length, which is what the
-/// declaration means; at namespace scope it is an object that finds the running block's memory at each use.
+/// declaration means; at namespace scope it is an object that finds the running block's memory at each use. Where
+/// the language doesn't look for a conversion of such an object (casts, deduced parameters, `auto`), its uses are
+/// wrapped in a function that gives the array. That function gives back anything else as it is, since the name
+/// may be a local variable's, too.
 pub fn edits(source: &Source<'_>, out: &mut Vec<Edit>) -> Result<(), Failure> {
     let mut scopes = Scopes::default();
+    let mut outside: Vec<&[u8]> = Vec::new();
     for at in 0..source.tokens.len() {
         scopes.pass(source, at);
-        if source.word(at) != b"__shared__" || !source.live(at) {
-            continue;
-        }
-        if let Some(edit) = declaration(source, at, scopes.in_function() || source.tokens[at].line != 0)? {
-            out.push(edit);
+        if source.word(at) == b"__shared__" && source.live(at) {
+            let in_function = scopes.in_function() || source.tokens[at].line != 0;
+            if let Some((name, edit)) = declaration(source, at, in_function)? {
+                out.push(edit);
+                if !in_function {
+                    outside.push(source.word(name));
+                }
+            }
+        } else if outside.contains(&source.word(at)) && scopes.in_function() && is_operand(source, at) {
+            out.push(Edit::insert(source.tokens[at].start, "::dushmem::emu::shared_array(".into()));
+            out.push(Edit::insert(source.tokens[at].end, ")".into()));
         }
     }
     Ok(())
 }
 
+/// Whether the name is an argument, the operand of a cast, or a value: by the token before it, where a declaration
+/// of the name would have its type.
+fn is_operand(source: &Source<'_>, at: usize) -> bool {
+    let Some(before) = at.checked_sub(1).filter(|_| source.tokens[at].line == 0 && source.live(at)) else {
+        return false;
+    };
+    if source.is(before, b',') {
+        return in_call(source, before);
+    }
+    source.word(before) == b"return" || [b'(', b')', b'='].iter().any(|punct| source.is(before, *punct))
+}
+
+/// Whether a comma stands between arguments: in parentheses that are no `for` statement's.
+fn in_call(source: &Source<'_>, comma: usize) -> bool {
+    let mut depth = 0;
+    for at in (0..comma).rev() {
+        if [b')', b']', b'}'].iter().any(|punct| source.is(at, *punct)) {
+            depth += 1;
+        } else if [b'(', b'[', b'{'].iter().any(|punct| source.is(at, *punct)) {
+            if depth == 0 {
+                return source.is(at, b'(') && at.checked_sub(1).is_none_or(|of| source.word(of) != b"for");
+            }
+            depth -= 1;
+        } else if source.is(at, b';') && depth == 0 {
+            return false;
+        }
+    }
+    false
+}
+
 /// Which of the open braces are function bodies.
 #[derive(Default)]
-struct Scopes(Vec<bool>);
+pub struct Scopes(Vec<bool>);
 
 impl Scopes {
-    fn in_function(&self) -> bool {
+    /// Whether the last token passed is in one.
+    pub fn in_function(&self) -> bool {
         self.0.last().copied().unwrap_or(false)
     }
 
-    fn pass(&mut self, source: &Source<'_>, at: usize) {
+    /// Goes on by the token `at`.
+    pub fn pass(&mut self, source: &Source<'_>, at: usize) {
         if source.tokens[at].line != 0 {
             return;
         }
@@ -49,8 +91,12 @@ impl Scopes {
     }
 }
 
-/// The declaration that holds the `__shared__` at token `at`, if it is an `extern` one.
-fn declaration(source: &Source<'_>, at: usize, in_function: bool) -> Result<Option<Edit>, Failure> {
+/// The declaration that holds the `__shared__` at token `at`, if it is an `extern` one: its name and its edit.
+fn declaration(
+    source: &Source<'_>,
+    at: usize,
+    in_function: bool,
+) -> Result<Option<(usize, Edit)>, Failure> {
     let within = |index: &usize| source.same_line(*index, at);
     let mut end = at;
     while end < source.tokens.len() && !(source.is(end, b';') || source.is(end, b'{') || source.is(end, b'}'))
@@ -76,6 +122,7 @@ fn declaration(source: &Source<'_>, at: usize, in_function: bool) -> Result<Opti
     }
     let mut kind = type_text(source, start, name);
     kind.push_str(&source.plain(array + 2, stop));
+    let at_name = name;
     let name = String::from_utf8_lossy(source.word(name)).into_owned();
     let range = source.tokens[start].start..source.tokens[stop - 1].end;
     let mut text = match in_function {
@@ -84,7 +131,7 @@ fn declaration(source: &Source<'_>, at: usize, in_function: bool) -> Result<Opti
     };
     let newline = if source.tokens[at].line == 0 { "\n" } else { "\\\n" };
     text.push_str(&newline.repeat(source.text[range.clone()].iter().filter(|&&byte| byte == b'\n').count()));
-    Ok(Some(Edit::replace(range, text)))
+    Ok(Some((at_name, Edit::replace(range, text))))
 }
 
 /// The first token of the declaration, which is `extern`, `__shared__`, or a qualifier before them. None
@@ -114,6 +161,26 @@ fn declaration_start(source: &Source<'_>, at: usize, stop: usize) -> Option<usiz
     }
     (start..stop).any(|index| source.word(index) == b"extern").then_some(start)
 }
+
+/// The first token of the declaration that the `__shared__` at token `at` stands in: its words before that.
+pub fn start_of_declaration(source: &Source<'_>, at: usize) -> usize {
+    let mut start = at;
+    while let Some(before) = start.checked_sub(1).filter(|&index| source.same_line(index, at)) {
+        let aligned = source.is(before, b')').then(|| source.matching_back(before, b'(', b')')).flatten();
+        let aligned = aligned.and_then(|open| open.checked_sub(1));
+        match aligned.filter(|&word| ALIGNMENT.contains(&source.word(word))) {
+            Some(word) => start = word,
+            // `#define NAME __shared__ ...`: the name is no part of it, nor is what a macro's head ends with.
+            None if source.tokens[at].line == 0 && source.tokens[before].kind == Kind::Word => start = before,
+            None if BEFORE.contains(&source.word(before)) => start = before,
+            None => break,
+        }
+    }
+    start
+}
+
+/// What may stand before `__shared__` in a macro.
+const BEFORE: [&[u8]; 4] = [b"static", b"const", b"volatile", b"extern"];
 
 const ALIGNMENT: [&[u8]; 4] = [b"alignas", b"__align__", b"__attribute__", b"_Alignas"];
 

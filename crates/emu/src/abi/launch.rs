@@ -295,6 +295,12 @@ pub extern "C" fn dushmem_emu_sync_grid() {
     }
 }
 
+/// 1 in a cooperative launch, else 0.
+#[unsafe(no_mangle)]
+pub extern "C" fn dushmem_emu_cooperative() -> c_int {
+    c_int::from(block::cooperative())
+}
+
 /// Lanes of a warp.
 #[unsafe(no_mangle)]
 pub extern "C" fn dushmem_emu_warp_size() -> c_int {

@@ -74,6 +74,18 @@ pub unsafe extern "C" fn dushmem_emu_malloc_later(
     note(allocate())
 }
 
+/// Makes the program's own memory pinned.
+#[unsafe(no_mangle)]
+pub extern "C" fn dushmem_emu_host_register(ptr: *mut c_void, bytes: usize) -> c_int {
+    note(memory::register_host(ptr.cast(), bytes))
+}
+
+/// Ends what [`dushmem_emu_host_register`] began.
+#[unsafe(no_mangle)]
+pub extern "C" fn dushmem_emu_host_unregister(ptr: *mut c_void) -> c_int {
+    note(memory::unregister_host(ptr.cast()))
+}
+
 /// Frees device or managed memory in stream order.
 #[unsafe(no_mangle)]
 pub extern "C" fn dushmem_emu_free_later(ptr: *mut c_void, on: *mut c_void) -> c_int {

@@ -96,6 +96,23 @@ pub unsafe extern "C" fn dushmem_emu_device_properties(properties: *mut Properti
     }))
 }
 
+/// Whether a device can reach another one's memory: all can.
+///
+/// # Safety
+/// `can` is valid for one write.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dushmem_emu_peer_access(can: *mut c_int, number: c_int, peer: c_int) -> c_int {
+    let both = device::check(number).and_then(|()| device::check(peer));
+    // SAFETY: as the caller promises.
+    note(both.and_then(|()| unsafe { give("canAccessPeer", can, c_int::from(number != peer)) }))
+}
+
+/// Lets the calling thread's device reach another one's memory, or no longer.
+#[unsafe(no_mangle)]
+pub extern "C" fn dushmem_emu_peer_enable(peer: c_int, enable: c_int) -> c_int {
+    note(device::enable_peer(peer, enable != 0))
+}
+
 /// Waits for all streams of the calling thread's device.
 #[unsafe(no_mangle)]
 pub extern "C" fn dushmem_emu_device_synchronize() -> c_int {
@@ -344,7 +361,7 @@ pub unsafe extern "C" fn dushmem_emu_pointer_info(addr: *const c_void, kind: *mu
     // SAFETY: as the caller promises.
     unsafe {
         kind.write(found.map_or(0, |a| match a.kind {
-            memory::Kind::Pinned => 1,
+            memory::Kind::Pinned | memory::Kind::Registered => 1,
             memory::Kind::Device | memory::Kind::Graph => 2,
             memory::Kind::Managed => 3,
             memory::Kind::Symmetric => 4,

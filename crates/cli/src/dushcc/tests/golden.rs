@@ -181,6 +181,25 @@ fn dynamic_shared_memory_in_functions() {
 }
 
 #[test]
+fn uses_of_shared_memory_from_outside() {
+    let declared = "[[maybe_unused]] static ::dushmem::emu::dynamic_shared<int> s;";
+    for (text, wanted) in [
+        ("f(s, s); g(1, s + 1);", "f(@, @); g(1, @ + 1);"),
+        ("p = (T *)s; q = cast<T *>(s);", "p = (T *)@; q = cast<T *>(@);"),
+        ("auto *p = s; return s;", "auto *p = @; return @;"),
+        // What works as it stands, and what isn't an expression.
+        ("s[0] = &s[1] - a.s + b->s;", "s[0] = &s[1] - a.s + b->s;"),
+        ("int s = 1, t; T *s; for (int i = 0, s = 1;;) {}", "int s = 1, t; T *s; for (int i = 0, s = 1;;) {}"),
+        ("int t, s;", "int t, s;"),
+    ] {
+        let wanted = wanted.replace('@', "::dushmem::emu::shared_array(s)");
+        let text = format!("extern __shared__ int s[]; void k(int *s) {{ {text} }} int f(int, int s);");
+        let wanted = format!("{declared} void k(int *s) {{ {wanted} }} int f(int, int s);");
+        assert_eq!(rewritten(&text), wanted);
+    }
+}
+
+#[test]
 fn dynamic_shared_memory_elsewhere() {
     let wanted = "[[maybe_unused]] static ::dushmem::emu::dynamic_shared<int> s;";
     for (before, after) in

@@ -1,9 +1,5 @@
-// Operations of warps, checked lane by lane. Launches are written as dushcc writes them. Run with
-// DUSHMEM_EMU_WARP=64 too: what uses CUDA's 32-bit masks is left out then.
-#include "check.h"
-
-#define run(kernel, grid, block, ...)                                                                         \
-  (::dushmem::emu::launch(#kernel, ::dushmem::emu::config{grid, block}, [=](auto... a) { kernel(a...); }, __VA_ARGS__))
+// Operations of warps with CUDA's names and masks, checked lane by lane.
+#include "expect.h"
 
 __global__ void shuffles(int *wrong) {
   const unsigned lane = (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) % 32, full = 0xffffffffu;
@@ -93,34 +89,6 @@ __global__ void through_memory(int *wrong) {
   if (have != int((lane + 100) % 32)) atomicAdd(wrong, 1);
 }
 
-// Without masks: those that come together.
-__global__ void together(int *wrong) {
-  const unsigned lane = threadIdx.x % unsigned(warpSize);
-  const unsigned long long all = ~0ull >> (64 - warpSize);
-  int bad = 0;
-  bad += __ballot(lane & 1) != (0xaaaaaaaaaaaaaaaaull & all);
-  bad += __shfl(int(lane), warpSize - 1) != warpSize - 1;
-  bad += __shfl_xor(lane, 1) != (lane ^ 1) || __shfl_up(lane, 1) != (lane ? lane - 1 : 0);
-  bad += __shfl_down(lane, 1, 2) != (lane | 1);
-  bad += !__all(1) || __any(0) || !__any(lane == 2) || __all(lane == 2);
-  // A loop that lanes leave at different times.
-  for (unsigned i = 0; i < lane % 4; i++) {
-    unsigned long long left = 0;
-    for (unsigned l = 0; l < unsigned(warpSize); l++) left |= (unsigned long long)(l % 4 > i) << l;
-    bad += __ballot(1) != left;
-  }
-  bad += __ballot(1) != all;
-  if (lane < 8) {
-    bad += __ballot(1) != 0xff;
-    // In a branch a lane can be alone.
-    if (lane == 4) bad += __ballot(1) != 0x10 || __shfl(7, 4) != 7;
-  } else {
-    bad += __ballot(lane < 10) != 0x300;
-  }
-  bad += __ballot(1) != all;
-  if (bad) atomicAdd(wrong, bad);
-}
-
 __global__ void active(int *wrong) {
   const unsigned lane = threadIdx.x % 32;
   int bad = __activemask() != 0xffffffffu;
@@ -130,18 +98,6 @@ __global__ void active(int *wrong) {
     bad += __shfl_sync(mask, lane, 1) != 1;
   }
   __syncthreads();
-  if (bad) atomicAdd(wrong, bad);
-}
-
-__global__ void wide(int *wrong) {
-  const unsigned lane = threadIdx.x % unsigned(warpSize);
-  const unsigned long long all = ~0ull >> (64 - warpSize);
-  int bad = __ballot_sync(all, 1) != all;
-  bad += __shfl_sync(all, lane, warpSize - 2) != unsigned(warpSize - 2);
-  bad += __shfl_down_sync(all, lane, warpSize / 2) != (lane < unsigned(warpSize / 2) ? lane + warpSize / 2 : lane);
-  bad += __reduce_add_sync(all, 1) != warpSize;
-  __syncwarp();
-  bad += __match_any_sync(all, lane / 32) != (0xffffffffull << (lane / 32 * 32));
   if (bad) atomicAdd(wrong, bad);
 }
 
@@ -157,26 +113,13 @@ __global__ void block_votes(int *wrong) {
 }
 
 int main() {
-  int *wrong;
-  ok(cudaMallocManaged(&wrong, sizeof *wrong));
-  *wrong = 0;
-  if (warpSize == 32) {
-    run(shuffles, 3, 96, wrong);
-    run(votes, 2, 64, wrong);
-    run(leavers, 2, 32 * 3 + 11, wrong);
-    run(through_memory, 4, 256, wrong);
-    run(active, 2, 128, wrong);
-    run(shuffles, 1, dim3(8, 4, 4), wrong); // lanes count along x first
-  }
-  ok(cudaDeviceSynchronize());
-  same(*wrong, 0);
-  run(together, 2, 128, wrong);
-  run(wide, 2, 192, wrong);
-  run(block_votes, 2, 333, wrong);
-  ok(cudaDeviceSynchronize());
-  same(*wrong, 0);
-  cudaDeviceProp prop;
-  ok(cudaGetDeviceProperties(&prop, 0));
-  same(prop.warpSize, warpSize);
-  return done();
+  int *wrong = counters(1);
+  shuffles<<<3, 96>>>(wrong);
+  votes<<<2, 64>>>(wrong);
+  leavers<<<2, 32 * 3 + 11>>>(wrong);
+  through_memory<<<4, 256>>>(wrong);
+  active<<<2, 128>>>(wrong);
+  shuffles<<<1, dim3(8, 4, 4)>>>(wrong); // lanes count along x first
+  block_votes<<<2, 333>>>(wrong);
+  return result(wrong);
 }

@@ -1,0 +1,59 @@
+//! What the language of kernels has, on the CPU: programs of `tests/kernels` that use nothing else, compiled by
+//! dushcc and run as they are.
+use dushmem_testkit::folder::Folder;
+use dushmem_testkit::installation::{prefix, root};
+use std::path::PathBuf;
+use std::process::Command;
+
+/// Compiles the sources to one program and runs it once for each width of warps.
+fn all_right(sources: &[&str], warps: &[&str], says: &str) {
+    let folder = Folder::new("language");
+    let program = folder.join("program");
+    let sources: Vec<PathBuf> =
+        sources.iter().map(|source| root().join("tests/kernels").join(source)).collect();
+    let compiled = Command::new(prefix().join("bin/dushcc"))
+        .args(["-O1", "-g", "-Wall", "-Wextra", "-Werror"])
+        .args(&sources)
+        .arg("-o")
+        .arg(&program)
+        .output()
+        .expect("dushcc starts");
+    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+    for width in warps {
+        let ran = Command::new(&program).env("DUSHMEM_EMU_WARP", width).output().expect("the program starts");
+        let (said, complained) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+        assert!(ran.status.success(), "{}\n{said}{complained}", ran.status);
+        assert_eq!((&*said, &*complained), (says, ""), "warps of {width}");
+    }
+}
+
+#[test]
+fn variables_pointers_templates_and_shared_memory() {
+    let says = "from a kernel: 5 text 1.50\nall right\n";
+    all_right(&["language.cu", "language_part.cu"], &["32"], says);
+}
+
+#[test]
+fn operations_of_warps() {
+    all_right(&["warps.cu"], &["32"], "all right\n");
+}
+
+#[test]
+fn operations_of_warps_without_a_mask() {
+    all_right(&["lanes.hip.cpp"], &["32", "64"], "all right\n");
+}
+
+#[test]
+fn cooperative_groups() {
+    all_right(&["groups.cu"], &["32"], "all right\n");
+}
+
+#[test]
+fn atomics() {
+    all_right(&["atomics.cu"], &["32"], "all right\n");
+}
+
+#[test]
+fn intrinsics() {
+    all_right(&["intrinsics.cu"], &["32"], "all right\n");
+}

@@ -1,0 +1,2 @@
+/* HIP's name of the header. */
+#include "../cooperative_groups.h"
