@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#define LAUNCH(kernel, config, ...)                                                                           \
-  (::dushmem::emu::launch(#kernel, ::dushmem::emu::config config, [=](auto... a) { kernel(a...); }, __VA_ARGS__))
+#define LAUNCH(kernel, how, ...)                                                                              \
+  (::dushmem::emu::launch(#kernel, ::dushmem::emu::config how, [=](auto... a) { kernel(a...); }, __VA_ARGS__))
 
 static std::vector<std::string> *seen;
 
