@@ -161,7 +161,7 @@ impl Launch {
             return stream.add(work);
         }
         // SAFETY: as the caller promises.
-        let grid = unsafe { self.grid() }?.on_device(stream.device());
+        let grid = unsafe { self.grid() }?.on_device(stream.device()).with_priority(stream.priority());
         let (cooperative, threads) = (self.is_cooperative(), self.grid.count() * self.block.count());
         stream.submit(move || run_grid(grid, cooperative, threads))
     }

@@ -89,7 +89,7 @@ impl KernelWork {
         let grid = grid.and_then(|grid| if self.cooperative { grid.cooperative() } else { Ok(grid) });
         match grid {
             Ok(grid) => run_grid(
-                grid.on_device(self.device),
+                grid.on_device(self.device).with_priority(self.priority),
                 self.cooperative,
                 self.block.count() * self.grid.count(),
             ),
