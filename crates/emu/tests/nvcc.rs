@@ -77,6 +77,17 @@ fn the_example_s_ring() {
 }
 
 #[test]
+fn hip_names_of_graphs() {
+    let [flag, folder] = hip();
+    compile("tests/kernels/graph_names.hip.cpp", &[&flag, &folder], false);
+}
+
+#[test]
+fn collective_launches() {
+    compile("tests/kernels/launches.cu", &[], false);
+}
+
+#[test]
 fn the_device_api() {
     compile("tests/kernels/device_api.cu", &[], false);
 }

@@ -173,6 +173,11 @@ fn graphs_with_communication() {
     }
 }
 
+#[test]
+fn hip_names_of_graphs() {
+    all_right(Program::of("graph_names.hip.cpp").job(1));
+}
+
 /// The names of calls on a stream that `api/names` lists.
 fn names_on_stream() -> BTreeSet<String> {
     let lists = ["api/names/dushmem.txt", "api/names/nvshmem-host.txt"];
