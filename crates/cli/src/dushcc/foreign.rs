@@ -216,7 +216,9 @@ mod tests {
 
     #[test]
     fn the_default_stream_of_each_thread_is_an_option_of_the_headers() {
-        for line in ["--default-stream per-thread", "-default-stream=per-thread", "-fgpu-default-stream=per-thread"] {
+        for line in
+            ["--default-stream per-thread", "-default-stream=per-thread", "-fgpu-default-stream=per-thread"]
+        {
             assert_eq!(translated(&format!("{line} a.cu")).0, "-DCUDA_API_PER_THREAD_DEFAULT_STREAM=1 a.cu");
         }
         assert_eq!(translated("--default-stream legacy a.cu"), ("a.cu".into(), 0));
