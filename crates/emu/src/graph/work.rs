@@ -196,7 +196,7 @@ impl FillWork {
             let why = format!("elementSize = {}: 1, 2 or 4 bytes", self.elem);
             return Err(Failure::new(Code::InvalidValue, why));
         }
-        if self.elem > 1 && (self.dest.base as usize | self.dest.pitch) % self.elem != 0 {
+        if self.elem > 1 && !(self.dest.base as usize | self.dest.pitch).is_multiple_of(self.elem) {
             let why = format!(
                 "dst = {:p}, pitch = {}: not aligned to {} bytes",
                 self.dest.base, self.dest.pitch, self.elem
