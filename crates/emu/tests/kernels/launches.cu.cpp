@@ -158,6 +158,34 @@ static void cooperative() {
     ok(cudaStreamDestroy(streams[i]));
     same(counts[i], p.multiProcessorCount);
   }
+  // By attribute.
+  cudaLaunchAttribute attributes[2] = {};
+  attributes[0].id = cudaLaunchAttributeCooperative;
+  attributes[0].val.cooperative = 1;
+  attributes[1].id = cudaLaunchAttributePriority;
+  attributes[1].val.priority = -2;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(unsigned(p.multiProcessorCount));
+  config.blockDim = dim3(1024);
+  config.attrs = attributes;
+  config.numAttrs = 2;
+  *count = 0;
+  ok(cudaLaunchKernelEx(&config, meet, count));
+  ok(cudaDeviceSynchronize());
+  same(*count, p.multiProcessorCount);
+  *count = 0;
+  void *counted[] = {&count};
+  ok(cudaLaunchKernelExC(&config, (const void *)meet, counted));
+  ok(cudaDeviceSynchronize());
+  same(*count, p.multiProcessorCount);
+  config.gridDim.x++;
+  fails(cudaErrorCooperativeLaunchTooLarge, cudaLaunchKernelEx(&config, meet, count));
+  attributes[1].val.priority = 1;
+  fails(cudaErrorInvalidValue, cudaLaunchKernelEx(&config, meet, count));
+  attributes[1].id = cudaLaunchAttributeClusterDimension;
+  attributes[1].val.clusterDim = {2, 1, 1};
+  fails(cudaErrorNotSupported, cudaLaunchKernelEx(&config, meet, count));
+  fails(cudaErrorInvalidValue, cudaLaunchKernelEx(nullptr, meet, count));
   int grid = 0, block = 0;
   ok(cudaOccupancyMaxPotentialBlockSize(&grid, &block, meet, 0, 0));
   same(grid * block, p.multiProcessorCount * p.maxThreadsPerMultiProcessor);
