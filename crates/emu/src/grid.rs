@@ -242,6 +242,14 @@ impl Grid {
         self
     }
 
+    pub(crate) fn device(&self) -> u32 {
+        self.device
+    }
+
+    pub(crate) fn threads_in_all(&self) -> u64 {
+        self.blocks * self.block.count()
+    }
+
     /// The priority of the stream that runs it.
     pub fn with_priority(mut self, priority: i32) -> Grid {
         self.urgency = Urgency::of(priority);

@@ -174,8 +174,7 @@ impl Launch {
         let grid = unsafe { self.grid() }?
             .on_device(stream.device())
             .with_priority(self.priority(stream.priority()));
-        let (cooperative, threads) = (self.is_cooperative(), self.grid.count() * self.block.count());
-        stream.submit(move || run_grid(grid, cooperative, threads))
+        stream.submit(move || run_grid(grid))
     }
 }
 
