@@ -627,6 +627,13 @@ fn sync_and_elect() -> bool {
     std::mem::replace(&mut block.elected, block.barriers) != block.barriers
 }
 
+/// `__syncthreads`, after which one thread acts for all. Bit 0: the calling one. It runs before the others do, and
+/// until it waits; bit 1 says that they may run at the same time, so that they have to be synchronised afterwards.
+pub fn sync_once() -> u32 {
+    let acts = sync_and_elect();
+    u32::from(acts) | u32::from(os_block::inside()) << 1
+}
+
 /// Waits for all threads of the grid that haven't returned. An error in a launch that isn't cooperative.
 pub fn sync_grid() -> Result<(), &'static str> {
     let Some(grid) = current_grid() else { return Ok(()) };

@@ -119,13 +119,6 @@ fn wrong_arguments_in_kernels_end_the_job_with_a_line_about_them() {
 }
 
 #[test]
-fn every_name_of_the_device_api_compiles() {
-    let program = Program::of("device_names.cu");
-    let outcome = program.job(2).run();
-    assert_eq!(outcome.code, 0, "{}{}", outcome.stdout, outcome.stderr);
-}
-
-#[test]
 fn the_article_s_ring() {
     let program = Program::of("simple_shift.hip.cpp");
     for pes in [1, 2, 7, 16] {

@@ -200,6 +200,8 @@ int dushmem_emu_best_block(int *grid, int *block, size_t shared, int limit, size
 void dushmem_emu_sync_threads(void);
 /* Lower half: threads that said yes; upper half: threads that were there. */
 uint64_t dushmem_emu_sync_threads_vote(int yes);
+/* After it one thread acts for all: bit 0, the caller. Bit 1: the others run meanwhile. */
+int dushmem_emu_sync_once(void);
 void dushmem_emu_sync_grid(void);
 int dushmem_emu_cooperative(void); /* 1 where dushmem_emu_sync_grid may be called */
 int dushmem_emu_warp_size(void);

@@ -45,6 +45,23 @@ template <class S> DUSHMEM_IMPL_FN uint64_t share(S s, uint64_t value) {
   return heard;
 }
 
+/* All threads of the scope are here; then they act together; then all have acted. `act` gets the scope by whose
+ * ranks it shares its work, and waits for nothing but synchronisations of that scope. */
+template <class Act> DUSHMEM_IMPL_FN void together(scope::thread s, const Act &act) { act(s); }
+template <class S, class Act> DUSHMEM_IMPL_FN void together(S s, const Act &act) {
+  sync(s);
+  act(s);
+  sync(s);
+}
+#ifdef DUSHMEM_EMU
+/* Threads of a block take turns on one CPU: one of them does the work, while nobody else runs. */
+template <class Act> DUSHMEM_IMPL_FN void together(scope::block, const Act &act) {
+  const int once = dushmem_emu_sync_once();
+  if ((once & 1) != 0) act(scope::thread{});
+  if ((once & 2) != 0) dushmem_emu_sync_threads();
+}
+#endif
+
 /* What the threads of the scope wrote comes before what its first thread writes after this. */
 template <class S> DUSHMEM_IMPL_FN void publish(S s) {
   fence_release();

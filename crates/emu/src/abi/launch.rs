@@ -298,6 +298,13 @@ pub extern "C" fn dushmem_emu_sync_threads_vote(yes: c_int) -> u64 {
     u64::from(of) << 32 | u64::from(votes)
 }
 
+/// `__syncthreads`, after which one thread acts for all of the block: bit 0, the calling one. Bit 1: the others run
+/// at the same time, and have to be synchronised afterwards.
+#[unsafe(no_mangle)]
+pub extern "C" fn dushmem_emu_sync_once() -> c_int {
+    block::sync_once() as c_int
+}
+
 /// Waits for all threads of a cooperative launch.
 #[unsafe(no_mangle)]
 pub extern "C" fn dushmem_emu_sync_grid() {
