@@ -221,6 +221,6 @@ fn what_cannot_be_captured_ends_the_job_or_is_an_error() {
     }
     let outcome = program.job(1).args(["ended"]).run();
     assert_eq!(outcome.code, 0, "{outcome:?}");
-    assert!(outcome.stdout.starts_with("cudaErrorIllegalState: "), "{outcome:?}");
+    assert!(outcome.stdout.starts_with("hipErrorIllegalState: "), "{outcome:?}");
     assert!(outcome.stdout.contains("the job of this operation has ended"), "{outcome:?}");
 }
