@@ -175,6 +175,11 @@ fn graphs_with_communication() {
     }
 }
 
+#[test]
+fn hip_names_of_graphs() {
+    all_right(Program::of("graph_names.hip.cpp").job(1));
+}
+
 /// The names of calls on a stream that `api/names` lists.
 fn names_on_stream() -> BTreeSet<String> {
     let lists = ["api/names/dushmem.txt", "api/names/nvshmem-host.txt"];
@@ -225,6 +230,6 @@ fn what_cannot_be_captured_ends_the_job_or_is_an_error() {
     }
     let outcome = program.job(1).args(["ended"]).run();
     assert_eq!(outcome.code, 0, "{outcome:?}");
-    assert!(outcome.stdout.starts_with("cudaErrorIllegalState: "), "{outcome:?}");
+    assert!(outcome.stdout.starts_with("hipErrorIllegalState: "), "{outcome:?}");
     assert!(outcome.stdout.contains("the job of this operation has ended"), "{outcome:?}");
 }

@@ -99,6 +99,8 @@ typedef struct {
 } dushmem_emu_capture_t;
 
 #define DUSHMEM_EMU_COOPERATIVE 1u
+/* A priority of its own, 0 to -5, instead of the stream's. */
+#define DUSHMEM_EMU_PRIORITY(priority) ((1u + (unsigned)-(priority)) << 8)
 /* Compiled with an OS thread for each GPU thread; another part of the program was compiled without that. */
 #define DUSHMEM_EMU_LAUNCH_OS_THREADS 2u
 #define DUSHMEM_EMU_LAUNCH_MIXED 4u

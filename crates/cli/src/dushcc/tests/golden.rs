@@ -6,7 +6,7 @@ use super::rewritten;
 fn launch(name: &str, config: &str, arguments: &str) -> String {
     let shown = name.split_whitespace().collect::<String>().replace("template", "template ");
     format!(
-        "::dushmem::emu::launcher(\"{shown}\", [=](auto dushmem_f) -> decltype(dushmem_f({name})) {{ return dushmem_f({name}); }}, [=](auto... dushmem_a) {{ {name}(dushmem_a...); }}, ::dushmem::emu::config({config})){arguments}"
+        "::dushmem::emu::launcher(\"{shown}\", [=](auto dushmem_f) -> decltype(dushmem_f({shown})) {{ return dushmem_f({shown}); }}, [=](auto... dushmem_a) {{ {name}(dushmem_a...); }}, ::dushmem::emu::config({config})){arguments}"
     )
 }
 
