@@ -46,30 +46,18 @@ fn all_right(job: Job) {
 #[test]
 fn everything_goes_by_requests() {
     let program = Program::new();
-    for pes in [1, 2, 4, 8] {
-        all_right(program.hidden(pes, "all"));
-    }
-}
-
-#[test]
-fn everything_goes_by_requests_over_a_transport_that_reorders() {
-    let program = Program::new();
     for (pes, seed) in [(1, 1), (2, 2), (4, 3), (8, 4)] {
+        all_right(program.hidden(pes, "all"));
         all_right(program.reordered(pes, "all", seed));
     }
-}
-
-#[test]
-fn a_job_begins_again_and_forks() {
-    let program = Program::new();
-    for pes in [1, 3] {
-        all_right(program.hidden(pes, "again"));
-    }
+    // After a finalize, and in spite of a fork.
+    all_right(program.hidden(1, "again"));
+    all_right(program.hidden(3, "again"));
     all_right(program.reordered(2, "again", 1));
 }
 
 #[test]
-fn a_job_ends_by_a_request_and_when_a_pe_is_killed() {
+fn jobs_end_while_requests_are_under_way() {
     let program = Program::new();
     for pes in [1, 3] {
         for job in [program.hidden(pes, "exit"), program.reordered(pes, "exit", 1)] {
@@ -82,12 +70,11 @@ fn a_job_ends_by_a_request_and_when_a_pe_is_killed() {
             outcome.failure(137, &[&format!("PE {}", pes - 1), "SIGKILL"]);
         }
     }
+    bad_requests_end_the_job(&program);
 }
 
 /// Each bad request is told in one line: call, argument, value, PE, block and thread.
-#[test]
-fn requests_that_fail_end_the_job() {
-    let program = Program::new();
+fn bad_requests_end_the_job(program: &Program) {
     let place = "(block 1, thread 5): ";
     for (what, code, words) in [
         ("bad-pe", 1, &["put in a kernel to PE 6 ", "pe = 6: there is no such PE"][..]),
