@@ -600,6 +600,25 @@ pub fn sync_threads() {
     }
 }
 
+/// `__syncthreads`; the last to come calls `act` before anybody goes on. `act` sees what all have written before, and
+/// all see what it has done.
+pub fn sync_threads_then(act: impl FnOnce()) {
+    let active = ACTIVE.get();
+    if active.is_null() {
+        return os_block::sync_threads_then(act);
+    }
+    // SAFETY: the active block of this OS thread; the reference ends before `act`. While that runs, every other
+    // thread of the block that hasn't returned is at the barrier.
+    let last = unsafe {
+        let block = &*active;
+        block.arrived.len() as u32 + 1 == block.threads - block.returned
+    };
+    if last {
+        act();
+    }
+    sync_threads();
+}
+
 /// `__syncthreads` with a vote: how many threads said yes, of how many.
 pub fn sync_threads_vote(yes: bool) -> (u32, u32) {
     let block = ACTIVE.get();

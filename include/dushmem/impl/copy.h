@@ -13,10 +13,13 @@ namespace impl {
 
 #ifdef DUSHMEM_EMU
 
-/* Each fiber a piece in one go, in whole cache lines of the destination. */
+/* The first fibers a piece each in one go, in whole cache lines of the destination: fibers run in turn, so that
+ * more and smaller pieces only take more calls. */
 template <class S> DUSHMEM_IMPL_FN void copy(char *dest, const char *source, size_t bytes, S s) {
-  const size_t ranks = size(s);
-  if (ranks > 1) {
+  const size_t all = size(s), piece = 16384;
+  if (all > 1) {
+    const size_t wanted = bytes / piece + 1, ranks = wanted < all ? wanted : all;
+    if (rank(s) >= ranks) return;
     const size_t line = 64, before = (line - (uintptr_t)dest % line) % line, head = before < bytes ? before : bytes;
     const size_t lines = (bytes - head) / line, mine = rank(s);
     const size_t from = mine == 0 ? 0 : head + lines * mine / ranks * line;

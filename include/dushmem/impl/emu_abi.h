@@ -196,6 +196,7 @@ int dushmem_emu_occupancy(int *blocks, const void *kernel, int threads, size_t s
 int dushmem_emu_best_block(int *grid, int *block, size_t shared, int limit, size_t (*shared_of)(int, void *),
                            void *data);
 void dushmem_emu_sync_threads(void);
+void dushmem_emu_sync_threads_then(void (*act)(void *), void *arg);
 /* Lower half: threads that said yes; upper half: threads that were there. */
 uint64_t dushmem_emu_sync_threads_vote(int yes);
 void dushmem_emu_sync_grid(void);

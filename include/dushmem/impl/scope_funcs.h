@@ -35,7 +35,7 @@ template <class S> DUSHMEM_IMPL_FN bool leads(S s) { return rank(s) == 0; }
 /* What the first thread of the scope says, for all of them. Parts of a block have at least 32 threads. */
 DUSHMEM_IMPL_FN uint64_t share(scope::thread, uint64_t value) { return value; }
 template <class S> DUSHMEM_IMPL_FN uint64_t share(S s, uint64_t value) {
-  __shared__ uint64_t said[32];
+  DUSHMEM_IMPL_SHARED(uint64_t, said, 32);
   const unsigned at = part(s);
   if (leads(s)) said[at] = value;
   sync(s);

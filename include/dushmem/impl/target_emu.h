@@ -25,6 +25,19 @@ template <class U> DUSHMEM_IMPL_FN U compare_exchange(U *at, U cond, U value) {
   return cond;
 }
 
+/* An array in the block's memory. dushcc does not rewrite these headers. */
+#ifdef DUSHMEM_EMU_OS_THREADS
+#define DUSHMEM_IMPL_SHARED(T, name, n)                                                                       \
+  auto &name = ::dushmem::emu::block_shared([] {                                                              \
+                 struct one {                                                                                 \
+                   T name[n];                                                                                 \
+                 };                                                                                           \
+                 return static_cast<one *>(nullptr);                                                          \
+               }()).name
+#else
+#define DUSHMEM_IMPL_SHARED(T, name, n) __shared__ T name[n]
+#endif
+
 DUSHMEM_IMPL_FN void fence_system() {
 #if defined(__x86_64__)
   /* As mfence for ordinary memory, several times faster. */
@@ -41,9 +54,14 @@ DUSHMEM_IMPL_FN unsigned warp_size() { return (unsigned)warpSize; }
 DUSHMEM_IMPL_FN void sync(scope::thread) {}
 DUSHMEM_IMPL_FN void sync(scope::warp) { __syncwarp(); }
 DUSHMEM_IMPL_FN void sync(scope::block) { dushmem_emu_sync_threads(); }
+/* sync; the last thread to come calls act before anybody goes on: one barrier where a GPU needs two. */
+template <class Act> DUSHMEM_IMPL_FN void sync_then(Act act) {
+  dushmem_emu_sync_threads_then([](void *a) { (*static_cast<Act *>(a))(); }, &act);
+}
 /* The last to come lets the others go. */
 DUSHMEM_IMPL_FN void sync(scope::warpgroup) {
-  __shared__ unsigned arrived[8], turn[8];
+  DUSHMEM_IMPL_SHARED(unsigned, arrived, 8);
+  DUSHMEM_IMPL_SHARED(unsigned, turn, 8);
   const unsigned width = 4 * warp_size(), threads = blockDim.x * blockDim.y * blockDim.z;
   if (threads <= width) return sync(scope::block{});
   const unsigned group = (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) / width;

@@ -280,6 +280,19 @@ pub extern "C" fn dushmem_emu_sync_threads() {
     block::sync_threads();
 }
 
+/// `__syncthreads`; the last to come calls `act` with its own `arg` before anybody goes on.
+///
+/// # Safety
+/// `act` may be called with `arg`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dushmem_emu_sync_threads_then(
+    act: unsafe extern "C" fn(*mut c_void),
+    arg: *mut c_void,
+) {
+    // SAFETY: as the caller promises.
+    block::sync_threads_then(|| unsafe { act(arg) });
+}
+
 /// `__syncthreads` with a vote: in the lower half how many threads said yes, in the upper half of how many.
 #[unsafe(no_mangle)]
 pub extern "C" fn dushmem_emu_sync_threads_vote(yes: c_int) -> u64 {
