@@ -328,6 +328,14 @@ impl Settings {
         })
     }
 
+    /// How kernels on the CPU reach the other PEs.
+    pub fn kernel_path(&self) -> &'static str {
+        match (self.transport, self.hidden) {
+            (TransportKind::Shm, Hidden::Nobody) => "load and store",
+            _ => "requests to the proxy",
+        }
+    }
+
     /// The settings of an empty environment.
     pub fn defaults() -> Settings {
         match Settings::read(&[], &|_| None) {

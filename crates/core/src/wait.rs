@@ -304,7 +304,8 @@ impl Doorbell {
     /// Wakes the sleepers. They arm the bell again if they sleep again.
     #[cold]
     pub fn wake(&self) {
-        if self.armed.swap(0, Ordering::SeqCst) != 0 {
+        // What fails writes nothing: of several that ring at a time, one disarms.
+        if self.armed.compare_exchange(1, 0, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
             self.bell.fetch_add(1, Ordering::SeqCst);
             park::wake_all(&self.bell);
         }
