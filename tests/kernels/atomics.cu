@@ -7,8 +7,9 @@ template <class T> __device__ bool changed(T *word, T before, T got, T after) {
 
 #define ONCE(T, call, before, after)                                                                          \
   do {                                                                                                        \
-    T word = before;                                                                                          \
+    __shared__ T word;                                                                                        \
     T *at = &word;                                                                                            \
+    word = before;                                                                                            \
     const T got = call;                                                                                       \
     EXPECT(changed<T>(at, before, got, after));                                                               \
   } while (0)
@@ -112,7 +113,7 @@ __global__ void together(Totals *totals) {
 int main() {
   int *wrong = counters(1);
   Totals *totals = (Totals *)counters(sizeof(Totals) / sizeof(int) + 1);
-  each<<<1, 32>>>(wrong);
+  each<<<1, 1>>>(wrong);
   const int blocks = 20, threads = 96, n = blocks * threads;
   together<<<blocks, threads>>>(totals);
   RUNTIME(DeviceSynchronize)();

@@ -9,7 +9,7 @@ static __constant__ int table[4] = {1, 2, 3, 4};
 __device__ int offset = 5;
 __device__ double matrix[3][4];
 __device__ volatile int seen;
-__managed__ int shared_by_all = 3;
+__managed__ int shared_by_all = 3, written_by_kernel;
 static __device__ unsigned counter;
 
 struct Config {
@@ -30,7 +30,7 @@ __global__ void variables(int *wrong) {
   if (i == 0) {
     matrix[0][1] = 1.25;
     seen = 99;
-    shared_by_all = 12;
+    written_by_kernel = 12;
   }
 }
 
@@ -202,7 +202,7 @@ int main() {
   shared_by_all = 11;
   variables<<<2, 64>>>(wrong);
   cudaDeviceSynchronize();
-  EXPECT_HOST(shared_by_all == 12);
+  EXPECT_HOST(written_by_kernel == 12);
   double row[4];
   unsigned count = 0;
   EXPECT_HOST(cudaMemcpyFromSymbol(row, matrix, sizeof row) == cudaSuccess && row[1] == 1.25);
