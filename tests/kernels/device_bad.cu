@@ -22,6 +22,7 @@ enum {
 __global__ void wrong(Objects o, int what) {
   if (what == pe_of_put) put<scope::block>(o.ints, o.local, 3, n_pes());
   if (threadIdx.x != 2 || blockIdx.x != 1) return;
+  volatile size_t less_than_none = size_t(-5);
   switch (what) {
   case pe_of_p: p(o.ints, 1, -1); break;
   case pe_of_nothing: put(o.ints, o.local, 0, 1000); break;
@@ -34,7 +35,7 @@ __global__ void wrong(Objects o, int what) {
   case stride: iput(o.ints, o.local, 0, 1, 3, 0); break;
   case null_source: put(o.ints, (const int *)nullptr, 3, 0); break;
   case null_dest: get((int *)nullptr, o.ints, 3, 0); break;
-  case length: put(o.ints, o.local, size_t(-5), 0); break;
+  case length: put(o.ints, o.local, less_than_none, 0); break;
   case wait_address: test_all((long long *)o.local, 1, nullptr, DUSHMEM_CMP_EQ, 0ll); break;
   case indices: test_some(o.words, 3, nullptr, nullptr, DUSHMEM_CMP_EQ, 0ll); break;
   case signal_address: signal_op((uint64_t *)(o.ints + 1), 1, DUSHMEM_SIGNAL_SET, 0); break;

@@ -14,8 +14,9 @@ static unsigned long long host_bad;
 
 #define CUDA(call)                                                                                           \
   do {                                                                                                       \
-    if ((call) != cudaSuccess) {                                                                             \
-      std::printf("PE %d, line %d: %s\n", me, __LINE__, cudaGetErrorString(cudaGetLastError()));             \
+    const cudaError_t cuda_error = (call);                                                                   \
+    if (cuda_error != cudaSuccess) {                                                                         \
+      std::printf("PE %d, line %d: %s\n", me, __LINE__, cudaGetErrorString(cuda_error));                     \
       dushmem_global_exit(3);                                                                                \
     }                                                                                                        \
   } while (0)

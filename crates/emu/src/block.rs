@@ -282,6 +282,7 @@ impl Block {
                 fiber::stack_bytes(),
                 fiber::STACK_VARIABLE
             ));
+            dushmem_os::crash::silence();
             std::process::abort();
         });
         let sp = stack.prepare(number, live, self);

@@ -380,6 +380,7 @@ impl Grid {
         }
         // A look at the clock costs as much as a small block.
         if self.blocks > 1
+            && self.seed.is_none()
             && (ended.is_power_of_two() || ended % 16 == 0)
             && !self.crew_called.load(Ordering::Relaxed)
         {
@@ -430,6 +431,12 @@ impl Grid {
         if self.blocks > 1 && self.next.load(Ordering::Relaxed) < self.blocks {
             helpers::add_worker_to(self);
         }
+    }
+
+    /// How many times the watch looks before it takes a block for one that spins. Blocks that run at the same time
+    /// come in no order that a seed could repeat.
+    pub(crate) fn patience(&self) -> u32 {
+        if self.seed.is_some() { 50 } else { 1 }
     }
 
     /// Blocks that have begun, and whether some haven't: what the watch goes by. Where a block ends, another one

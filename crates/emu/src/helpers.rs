@@ -55,9 +55,10 @@ fn help() {
     }
 }
 
-/// Launches whose blocks haven't all begun, with the number that had begun at the last look.
+/// Launches whose blocks haven't all begun, with the number that had begun at the last look, and for how many
+/// looks that has been so.
 struct Watch {
-    grids: Vec<(Weak<Grid>, u64)>,
+    grids: Vec<(Weak<Grid>, u64, u32)>,
     running: bool,
 }
 
@@ -72,7 +73,7 @@ const LOOKS_WITHOUT_WORK: u32 = 250;
 /// Starts looking after a launch of several blocks.
 pub(crate) fn watch(grid: &Arc<Grid>) {
     let mut watch = lock(&WATCH);
-    watch.grids.push((Arc::downgrade(grid), 0));
+    watch.grids.push((Arc::downgrade(grid), 0, 0));
     if !watch.running {
         watch.running = true;
         let spawned = std::thread::Builder::new().name("dushmem watch".into()).spawn(look);
@@ -87,10 +88,11 @@ fn look() {
     let mut watch = lock(&WATCH);
     loop {
         watch = WATCHED.wait_timeout(watch, LOOK).unwrap_or_else(|e| e.into_inner()).0;
-        watch.grids.retain_mut(|(grid, begun_before)| {
+        watch.grids.retain_mut(|(grid, begun_before, looks)| {
             let Some(grid) = grid.upgrade() else { return false };
             let (begun, some_left) = grid.state();
-            if some_left && begun == *begun_before {
+            *looks = if begun == *begun_before { *looks + 1 } else { 0 };
+            if some_left && *looks >= grid.patience() {
                 grid.add_worker();
             }
             *begun_before = begun;
@@ -107,7 +109,7 @@ fn look() {
 /// Finds the launch among the watched ones and adds a worker to it.
 pub(crate) fn add_worker_to(grid: &Grid) {
     let found =
-        lock(&WATCH).grids.iter().filter_map(|(weak, _)| weak.upgrade()).find(|g| std::ptr::eq(&**g, grid));
+        lock(&WATCH).grids.iter().filter_map(|(weak, ..)| weak.upgrade()).find(|g| std::ptr::eq(&**g, grid));
     if let Some(grid) = found {
         grid.add_worker();
     }
@@ -116,6 +118,6 @@ pub(crate) fn add_worker_to(grid: &Grid) {
 /// Blocks that haven't begun of the launch with this name, the very same string.
 pub(crate) fn not_begun(name: &Arc<str>) -> u64 {
     let grids = lock(&WATCH);
-    let mut all = grids.grids.iter().filter_map(|(weak, _)| weak.upgrade());
+    let mut all = grids.grids.iter().filter_map(|(weak, ..)| weak.upgrade());
     all.find(|grid| Arc::ptr_eq(&grid.shared_name(), name)).map_or(0, |grid| grid.not_begun())
 }

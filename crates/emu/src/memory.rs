@@ -63,7 +63,11 @@ pub fn allocate(bytes: usize, kind: Kind) -> Result<*mut u8> {
         return Ok(std::ptr::null_mut());
     }
     let (total, _) = dushmem_os::machine::memory();
-    let used: usize = read().values().filter(|a| !matches!(a.kind, Kind::Symmetric | Kind::Registered)).map(|a| a.len).sum();
+    let used: usize = read()
+        .values()
+        .filter(|a| !matches!(a.kind, Kind::Symmetric | Kind::Registered))
+        .map(|a| a.len)
+        .sum();
     let too_much = || {
         let detail =
             format!("{bytes} bytes: the emulated devices share {total} bytes, {used} of which are in use");
@@ -153,7 +157,10 @@ pub fn register_host(base: *mut u8, len: usize) -> Result<()> {
     let mut table = write();
     let before = table.range(..at + len).next_back();
     if before.is_some_and(|(_, known)| known.base + known.len > at) {
-        return bad(Code::HostMemoryAlreadyRegistered, "part of it is registered, or was allocated by the runtime");
+        return bad(
+            Code::HostMemoryAlreadyRegistered,
+            "part of it is registered, or was allocated by the runtime",
+        );
     }
     table.insert(at, Allocation { base: at, len, kind: Kind::Registered, device: device::current() });
     Ok(())
@@ -166,7 +173,10 @@ pub fn unregister_host(base: *mut u8) -> Result<()> {
         table.remove(&(base as usize));
         return Ok(());
     }
-    Err(Failure::new(Code::HostMemoryNotRegistered, format!("ptr = {base:p}: not the begin of registered memory")))
+    Err(Failure::new(
+        Code::HostMemoryNotRegistered,
+        format!("ptr = {base:p}: not the begin of registered memory"),
+    ))
 }
 
 /// Gives memory of a graph back.

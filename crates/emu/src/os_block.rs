@@ -179,6 +179,7 @@ impl Lead {
                     "dushmem: no OS thread for GPU thread {rank} of a block of {threads}: {error}; smaller blocks, \
                      or -fdushmem-os-threads left out, need fewer"
                 ));
+                dushmem_os::crash::silence();
                 std::process::abort();
             }
             MEMBERS.fetch_add(1, Relaxed);
@@ -223,6 +224,7 @@ impl Team {
 
     /// What a member does until its leader ends.
     fn serve(self: Arc<Self>, rank: u32, mut seen: u32) {
+        crate::fault::watch_thread();
         loop {
             doze(&self.start, seen, None);
             if self.quit.load(Acquire) {
@@ -478,6 +480,7 @@ pub(crate) fn abandon() {
             "dushmem: a block with an OS thread for each GPU thread (-fdushmem-os-threads) can't go on without one of \
              them: the process ends",
         );
+        dushmem_os::crash::silence();
         std::process::abort();
     }
 }

@@ -20,6 +20,7 @@ pub(crate) fn stuck(board: &Board, warps: &str) -> ! {
     }
     text.push_str(". All threads of a block, or of the mask, must reach the same barrier");
     dushmem_os::say::say(&text);
+    dushmem_os::crash::silence();
     std::process::abort();
 }
 
@@ -68,7 +69,7 @@ const DEFAULT: Duration = Duration::from_secs(10);
 /// The watch ends when no block has run for this long; the next one starts it again.
 const LINGER: Duration = Duration::from_secs(20);
 /// Blocks of a launch that a report tells about.
-const TOLD: usize = 4;
+const TOLD: usize = 3;
 
 /// After how long a block that makes no progress is reported; None: never.
 fn limit() -> Option<Duration> {
@@ -125,17 +126,20 @@ struct Seen {
     /// Since when the two have been what they are.
     progress_since: Instant,
     turns_since: Instant,
-    /// The launch that was reported last, by the address of its name.
-    reported: usize,
 }
 
 fn watch(limit: Duration) {
     let mut seen: Vec<Seen> = Vec::new();
+    // Launches that have been told about, by the addresses of their names, while they run.
+    let mut reported: Vec<usize> = Vec::new();
     let mut idle_since = Instant::now();
     loop {
         std::thread::sleep((limit / 4).clamp(Duration::from_millis(5), Duration::from_secs(1)));
         let now = Instant::now();
         let boards = board::all();
+        reported.retain(|id| {
+            boards.iter().any(|board| lock(&board.launch).as_ref().is_some_and(|l| l.id() == *id))
+        });
         seen.retain(|seen| boards.iter().any(|board| Arc::ptr_eq(board, &seen.board)));
         let mut stalled: Vec<(Launch, Vec<usize>)> = Vec::new();
         for board in boards {
@@ -145,14 +149,7 @@ fn watch(limit: Duration) {
             }
             let at = seen.iter().position(|seen| Arc::ptr_eq(&board, &seen.board)).unwrap_or_else(|| {
                 let board = Arc::clone(&board);
-                seen.push(Seen {
-                    board,
-                    progress,
-                    turns,
-                    progress_since: now,
-                    turns_since: now,
-                    reported: 0,
-                });
+                seen.push(Seen { board, progress, turns, progress_since: now, turns_since: now });
                 seen.len() - 1
             });
             let one = &mut seen[at];
@@ -167,9 +164,9 @@ fn watch(limit: Duration) {
             }
             let Some(launch) = lock(&board.launch).clone() else { continue };
             let id = launch.id();
-            if one.reported != id && (one.spins(now - one.turns_since >= limit) || !waits(&board).is_empty())
+            if !reported.contains(&id)
+                && (one.spins(now - one.turns_since >= limit) || !waits(&board).is_empty())
             {
-                one.reported = id;
                 match stalled.iter_mut().find(|(other, _)| other.id() == id) {
                     Some((_, which)) => which.push(at),
                     None => stalled.push((launch, vec![at])),
@@ -177,6 +174,7 @@ fn watch(limit: Duration) {
             }
         }
         for (launch, which) in stalled {
+            reported.push(launch.id());
             report(&launch, which.into_iter().map(|at| &seen[at]).collect(), now, limit);
         }
         if now - idle_since > LINGER {
@@ -213,9 +211,7 @@ impl Seen {
             let time = (now - self.turns_since).as_secs_f64();
             let _ = write!(
                 text,
-                "thread {thread} has run for {time:.1} s without giving way to the others of its block. If it waits \
-                 for one of them in a loop of its own, call __nanosleep in the loop, or compile with dushcc \
-                 -fdushmem-os-threads, which gives every GPU thread an OS thread"
+                "thread {thread} has run for {time:.1} s without giving way to the others of its block"
             );
             if !waiting.is_empty() {
                 text.push_str("; ");
@@ -237,6 +233,12 @@ fn report(launch: &Launch, stalled: Vec<&Seen>, now: Instant, limit: Duration) {
     text.push_str(&told.join("; "));
     if stalled.len() > TOLD {
         let _ = write!(text, "; and {} blocks more", stalled.len() - TOLD);
+    }
+    if stalled.iter().any(|one| one.spins(now - one.turns_since >= limit)) {
+        text.push_str(
+            ". A thread that waits for another one of its block in a loop of its own must call __nanosleep there; or \
+             compile with dushcc -fdushmem-os-threads, which gives every GPU thread an OS thread",
+        );
     }
     let left = crate::helpers::not_begun(&launch.name);
     if left != 0 {

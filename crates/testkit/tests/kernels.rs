@@ -3,6 +3,7 @@
 use dushmem_testkit::folder::Folder;
 use dushmem_testkit::installation::{prefix, root};
 use dushmem_testkit::job::Job;
+use std::collections::BTreeSet;
 use std::process::Command;
 use std::time::Duration;
 
@@ -61,9 +62,7 @@ fn every_operation_at_every_scope() {
     for hidden in ["1", "all"] {
         all_right(program.job(2).env("DUSHMEM_EMU_REMOTE", hidden));
     }
-    for pes in [1, 3] {
-        all_right(program.job(pes).env("DUSHMEM_TRANSPORT", "loopback"));
-    }
+    all_right(program.job(3).env("DUSHMEM_TRANSPORT", "loopback"));
 }
 
 #[test]
@@ -163,4 +162,65 @@ fn a_job_ends_from_kernels_and_while_kernels_run() {
             }
         }
     }
+}
+
+#[test]
+fn graphs_with_communication() {
+    let program = Program::of("graphs.cu");
+    for pes in [1, 2, 4] {
+        all_right(program.job(pes));
+        all_right(program.job(pes).env("DUSHMEM_TRANSPORT", "loopback"));
+    }
+}
+
+/// The names of calls on a stream that `api/names` lists.
+fn names_on_stream() -> BTreeSet<String> {
+    let lists = ["api/names/dushmem.txt", "api/names/nvshmem-host.txt"];
+    let text = lists.map(|list| std::fs::read_to_string(root().join(list)).expect("a list of names")).concat();
+    text.lines().map(str::trim).filter(|name| name.ends_with("_on_stream")).map(str::to_owned).collect()
+}
+
+#[test]
+fn every_call_on_a_stream_in_a_graph() {
+    let cases = std::fs::read_to_string(root().join("tests/kernels/on_stream_names.inc")).expect("the cases");
+    let name = |line: &str| Some(line.strip_prefix("CASE(")?.split_once(", ")?.1.trim_end_matches(')').to_owned());
+    let cases: BTreeSet<String> = cases.lines().filter_map(name).collect();
+    assert_eq!(cases, names_on_stream(), "tests/kernels/on_stream_names.inc has other names than api/names");
+    let program = Program::of("on_stream_names.cu");
+    for pes in [1, 2, 4] {
+        let outcome = program.job(pes).limit(Duration::from_secs(100)).run();
+        assert_eq!(outcome.code, 0, "{}{}", outcome.stdout, outcome.stderr);
+        assert_eq!(outcome.stdout, format!("{} calls: all right\n", cases.len()), "{}", outcome.stderr);
+    }
+}
+
+#[test]
+fn collective_launches() {
+    let program = Program::of("launches.cu");
+    for pes in [1, 2, 4] {
+        let outcome = program.job(pes).limit(Duration::from_secs(100)).run();
+        assert_eq!((outcome.code, &*outcome.stdout), (0, "all right\n"), "{outcome:?}");
+        let said = "dushmem: dushmemx_collective_launch: grid (257, 1, 1) has 257 blocks; with 64 threads and 0 bytes of \
+                    dynamic shared memory each, at most 256 are resident at once";
+        assert!(outcome.stderr.contains(said), "{outcome:?}");
+        assert!(outcome.stderr.contains("block (8, 0, 1): no side may be 0"), "{outcome:?}");
+        assert!(outcome.stderr.contains("nvshmemx_collective_launch: func is NULL"), "{outcome:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_captured_ends_the_job_or_is_an_error() {
+    let program = Program::of("launches.cu");
+    for (how, said) in [
+        ("fetch", "dushmemx_int_g_on_stream: operation not permitted when stream is capturing"),
+        ("invalid", "dushmemx_int_p_on_stream: operation failed due to a previous error during capture"),
+    ] {
+        let outcome = program.job(2).args([how]).run();
+        assert_ne!(outcome.code, 0, "{outcome:?}");
+        assert!(outcome.stdout.is_empty() && outcome.stderr.contains(said), "{outcome:?}");
+    }
+    let outcome = program.job(1).args(["ended"]).run();
+    assert_eq!(outcome.code, 0, "{outcome:?}");
+    assert!(outcome.stdout.starts_with("cudaErrorIllegalState: "), "{outcome:?}");
+    assert!(outcome.stdout.contains("the job of this operation has ended"), "{outcome:?}");
 }

@@ -11,7 +11,6 @@
 #define RT_HIP 0
 #include "../impl/emu_runtime.inc"
 #include "../impl/emu_graph.inc"
-#include "../impl/emu_runtime_memory.inc"
 #undef RT_DEFAULT
 #undef RT_STREAM
 #undef RT

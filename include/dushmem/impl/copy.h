@@ -17,12 +17,10 @@ namespace impl {
 template <class S> DUSHMEM_IMPL_FN void copy(char *dest, const char *source, size_t bytes, S s) {
   const size_t ranks = size(s);
   if (ranks > 1) {
-    const size_t line = 64, head = (line - (uintptr_t)dest % line) % line;
-    const size_t lines = bytes > head ? (bytes - head) / line : 0, mine = rank(s);
+    const size_t line = 64, before = (line - (uintptr_t)dest % line) % line, head = before < bytes ? before : bytes;
+    const size_t lines = (bytes - head) / line, mine = rank(s);
     const size_t from = mine == 0 ? 0 : head + lines * mine / ranks * line;
-    const size_t next = mine + 1 == ranks ? bytes : head + lines * (mine + 1) / ranks * line;
-    /* What ends before the first whole line is the first fiber's. */
-    const size_t to = next < bytes ? next : bytes;
+    const size_t to = mine + 1 == ranks ? bytes : head + lines * (mine + 1) / ranks * line;
     if (from >= to) return;
     dest += from;
     source += from;

@@ -26,8 +26,13 @@
 #define __constant__
 #define __managed__
 #define __grid_constant__
+#ifdef DUSHMEM_EMU_OS_THREADS
+/* dushcc has rewritten the declarations that it saw; where this stands, it saw none. */
+#define __shared__ dushcc_has_not_seen_this_shared_variable
+#else
 /* In a function a thread_local variable is static; one OS thread runs one block at a time. */
 #define __shared__ thread_local
+#endif
 #define __forceinline__ inline __attribute__((always_inline))
 #define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...)

@@ -99,6 +99,9 @@ typedef struct {
 } dushmem_emu_capture_t;
 
 #define DUSHMEM_EMU_COOPERATIVE 1u
+/* Compiled with an OS thread for each GPU thread; another part of the program was compiled without that. */
+#define DUSHMEM_EMU_LAUNCH_OS_THREADS 2u
+#define DUSHMEM_EMU_LAUNCH_MIXED 4u
 
 /* A lane comes to an operation of its warp. `part` begins with a word that receives the lanes that took part;
  * `act` is called once, when all are there, with the parts at the places of their lanes. */
@@ -200,6 +203,7 @@ int dushmem_emu_cooperative(void); /* 1 where dushmem_emu_sync_grid may be calle
 int dushmem_emu_warp_size(void);
 void dushmem_emu_warp_meet(const dushmem_emu_meeting *meeting);
 void dushmem_emu_yield(void);
+void *dushmem_emu_shared(const void *key, size_t bytes, size_t align);
 int dushmem_emu_in_kernel(void);
 /* Ends the kernel of the calling GPU thread with an error code that later calls return. */
 __attribute__((noreturn)) void dushmem_emu_trap(int code, const char *what);

@@ -35,12 +35,35 @@ inline void locate(dushmem_emu_place *place) {
   if (place->size >= sizeof *place) place->in_kernel = &kernel_runs;
 }
 
+/* How the units of the program are compiled: bit 0 with fibers, bit 1 with OS threads for GPU threads. */
+inline unsigned &unit_kinds() {
+  static unsigned kinds = 0;
+  return kinds;
+}
+
+#ifdef DUSHMEM_EMU_OS_THREADS
+constexpr unsigned unit_kind = 2;
+#else
+constexpr unsigned unit_kind = 1;
+#endif
+
+namespace {
+[[maybe_unused]] const bool unit_is_known = ((unit_kinds() |= unit_kind) != 0);
+}
+
+/* Flags of a launch. In a program of both kinds every launch is refused. */
+inline unsigned unit_flags(unsigned kind) {
+  if (unit_kinds() == 3) return DUSHMEM_EMU_LAUNCH_MIXED;
+  return kind == 2 ? DUSHMEM_EMU_LAUNCH_OS_THREADS : 0;
+}
+
 /* What stands between <<< and >>>. */
 struct config {
   dim3 grid, block;
   size_t shared = 0;
   CUstream_st *stream = nullptr;
   unsigned flags = 0;
+  unsigned unit = unit_flags(unit_kind);
   /* The kernel's address, where it is known; whether that is null. */
   const void *kernel = nullptr;
   bool null = false;
@@ -66,6 +89,39 @@ template <class T> struct dynamic_shared {
 };
 
 template <class T> T *dynamic_shared_pointer() { return static_cast<T *>(shared_base); }
+
+#ifdef DUSHMEM_EMU_OS_THREADS
+/* The block's variable of a type that only one declaration has: what __shared__ T name becomes. */
+template <class Only> Only &block_shared(Only *) {
+  static const char key = 0;
+  return *static_cast<Only *>(dushmem_emu_shared(&key, sizeof(Only), alignof(Only)));
+}
+
+template <class T> struct member_of;
+template <class Only, class T> struct member_of<T Only::*> {
+  using only = Only;
+  using type = T;
+};
+
+/* The same at namespace scope: an object that finds the block's variable at each use. */
+template <auto member> struct block_shared_member {
+  using only = typename member_of<decltype(member)>::only;
+  using type = typename member_of<decltype(member)>::type;
+  static type &get() { return block_shared(static_cast<only *>(nullptr)).*member; }
+  operator type &() const { return get(); }
+  type *operator&() const { return &get(); }
+  template <class V> const block_shared_member &operator=(const V &value) const {
+    get() = value;
+    return *this;
+  }
+  template <class V> decltype(auto) operator+=(const V &value) const { return get() += value; }
+  template <class V> decltype(auto) operator-=(const V &value) const { return get() -= value; }
+  decltype(auto) operator++() const { return ++get(); }
+  decltype(auto) operator--() const { return --get(); }
+  decltype(auto) operator++(int) const { return get()++; }
+  decltype(auto) operator--(int) const { return get()--; }
+};
+#endif
 
 template <class Function, class... Args> struct closure {
   Function function;
@@ -93,7 +149,7 @@ inline int start(const char *name, const config &how, void (*body)(void *), void
                  size_t (*parameters)(void *, void **, size_t)) {
   dushmem_emu_launch_t l = {};
   l.size = sizeof l;
-  l.flags = how.flags;
+  l.flags = how.flags | how.unit;
   l.name = name;
   l.body = body;
   l.args = args;

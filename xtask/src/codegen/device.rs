@@ -182,7 +182,7 @@ fn body(function: &DeviceFunction<'_>) -> String {
         | "wait_until_any" | "wait_until_some" => void(call(&stem, &[&scope])),
         "signal_op" | "signal_fetch" => call(&stem, &[]),
         atomic if atomic.starts_with("atomic_") => void(call(atomic, &[])),
-        _ => call(&stem, &[&scope]),
+        _ => void(call(&stem, &[&scope])),
     }
 }
 

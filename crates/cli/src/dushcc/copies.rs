@@ -39,6 +39,7 @@ pub struct Copies<'a> {
     known: HashMap<PathBuf, usize>,
     /// Copies and what they are called in messages and dependency files.
     names: Vec<(PathBuf, PathBuf)>,
+    os_threads: bool,
 }
 
 #[derive(Debug)]
@@ -54,9 +55,9 @@ struct File {
 }
 
 impl<'a> Copies<'a> {
-    /// No copies yet.
-    pub fn new(scratch: &'a Scratch, search: &'a SearchPath) -> Copies<'a> {
-        Copies { scratch, search, files: Vec::new(), known: HashMap::new(), names: Vec::new() }
+    /// No copies yet. `os_threads`: GPU threads are OS threads.
+    pub fn new(scratch: &'a Scratch, search: &'a SearchPath, os_threads: bool) -> Copies<'a> {
+        Copies { scratch, search, files: Vec::new(), known: HashMap::new(), names: Vec::new(), os_threads }
     }
 
     /// Pairs of copy and original, for what the compiler writes about its input.
@@ -99,7 +100,7 @@ impl<'a> Copies<'a> {
     }
 
     fn add(&mut self, shown: PathBuf, text: Vec<u8>, path: &Path) -> Result<usize, String> {
-        let source = Source::new(&text);
+        let source = Source::new(&text).os_threads(self.os_threads);
         let edits = source
             .edits()
             .map_err(|failure| format!("{}:{}: error: {}", shown.display(), failure.line, failure.message))?;

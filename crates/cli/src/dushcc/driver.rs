@@ -21,7 +21,7 @@ pub fn compile(called: &OsStr, words: Vec<OsString>) -> Result<u8, String> {
         return print(HELP.as_bytes());
     }
     if let Some(Show::Source(file)) = &own.show {
-        return show_source(file);
+        return show_source(file, own.os_threads);
     }
     let name = Path::new(called).file_name().unwrap_or_default().to_string_lossy();
     let get = |name: &str| std::env::var_os(name);
@@ -45,7 +45,13 @@ pub fn compile(called: &OsStr, words: Vec<OsString>) -> Result<u8, String> {
     let kernels = arguments.inputs().any(|(_, kind)| kind == Input::Kernel);
     let emulated = kernels || (arguments.stage == Stage::Link && holds_kernels(&arguments));
     let cxx = if emulated { compiler(true, &get)? } else { own_compiler.clone() };
-    let plan = Plan { prefix: &prefix, own: own_compiler, cxx, static_lib: own.static_lib };
+    let plan = Plan {
+        prefix: &prefix,
+        own: own_compiler,
+        cxx,
+        static_lib: own.static_lib,
+        os_threads: own.os_threads,
+    };
     if !emulated {
         let step = plan.plain(words, &arguments);
         return plain(&own, step);
@@ -97,7 +103,7 @@ fn build_in(
         quoted: arguments.values("-iquote").map(PathBuf::from).collect(),
         all: arguments.values("-I").chain(arguments.values("-isystem")).map(PathBuf::from).collect(),
     };
-    let mut files = Written { copies: Copies::new(scratch, &search), scratch };
+    let mut files = Written { copies: Copies::new(scratch, &search, own.os_threads), scratch };
     let steps = plan.emulated(arguments, &mut files, &mut notes)?;
     if own.verbose {
         notes.dedup();
@@ -147,9 +153,9 @@ fn holds_kernels(arguments: &Arguments) -> bool {
     })
 }
 
-fn show_source(file: &Path) -> Result<u8, String> {
+fn show_source(file: &Path, os_threads: bool) -> Result<u8, String> {
     let text = fs::read(file).map_err(|error| format!("{}: {}", file.display(), reason(&error)))?;
-    let source = Source::new(&text);
+    let source = Source::new(&text).os_threads(os_threads);
     let edits = source.edits();
     let mut edits = edits
         .map_err(|failure| format!("{}:{}: error: {}", file.display(), failure.line, failure.message))?;

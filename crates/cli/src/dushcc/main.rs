@@ -14,6 +14,7 @@ mod rewrite;
 mod run;
 mod scratch;
 mod shared;
+mod shared_os;
 mod steps;
 #[cfg(test)]
 mod tests;

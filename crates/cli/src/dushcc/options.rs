@@ -15,6 +15,7 @@ have are accepted there.
   --show:link          print the flags for linking
   --show:command       print the compiler
   --show:source FILE   print what becomes of a source with kernels
+  -fdushmem-os-threads give each GPU thread an OS thread: for kernels that spin on plain memory for each other
   --static-lib         link libdushmem.a instead of the shared library
   --verbose            say which options are left out, and print each call
   --help               this text; --version and all other options go to the compiler
@@ -47,6 +48,8 @@ pub struct Own {
     pub show: Option<Show>,
     /// `--static-lib`.
     pub static_lib: bool,
+    /// `-fdushmem-os-threads`.
+    pub os_threads: bool,
     /// `--verbose`.
     pub verbose: bool,
 }
@@ -76,6 +79,8 @@ pub fn split(words: Vec<OsString>) -> Result<(Own, Vec<OsString>), String> {
                 ));
             }
             (_, "--static-lib") => own.static_lib = true,
+            (_, "-fdushmem-os-threads") => own.os_threads = true,
+            (_, "-fno-dushmem-os-threads") => own.os_threads = false,
             (_, "--verbose") => own.verbose = true,
             (_, "--help") if alone => own.show = Some(Show::Help),
             _ => {

@@ -1,6 +1,6 @@
 //! Rewrites the two constructs of kernel sources that are not C++; every other byte stays as it is.
 use super::token::{Kind, Token, left_out, tokens};
-use super::{launch, shared};
+use super::{launch, shared, shared_os};
 use std::ops::Range;
 
 /// A change of the text.
@@ -50,6 +50,7 @@ pub struct Source<'a> {
     /// Its tokens.
     pub tokens: Vec<Token>,
     left_out: Vec<Range<usize>>,
+    os_threads: bool,
 }
 
 impl<'a> Source<'a> {
@@ -57,7 +58,18 @@ impl<'a> Source<'a> {
     pub fn new(text: &'a [u8]) -> Source<'a> {
         let tokens = tokens(text);
         let left_out = left_out(text, &tokens);
-        Source { text, tokens, left_out }
+        Source { text, tokens, left_out, os_threads: false }
+    }
+
+    /// Whether GPU threads are OS threads in the program.
+    pub fn os_threads(mut self, on: bool) -> Source<'a> {
+        self.os_threads = on;
+        self
+    }
+
+    /// Whether `__shared__` variables become something else altogether ([`super::shared_os`]).
+    pub fn has_os_threads(&self) -> bool {
+        self.os_threads
     }
 
     /// All changes that make plain C++ of the text; none where it is already.
@@ -65,6 +77,9 @@ impl<'a> Source<'a> {
         let mut edits = Vec::new();
         launch::edits(self, &mut edits)?;
         shared::edits(self, &mut edits)?;
+        if self.os_threads {
+            shared_os::edits(self, &mut edits)?;
+        }
         edits.sort_by_key(|edit| edit.range.start);
         // Text that is no C++ can open two launches for one `>>>(`.
         let clash = edits.windows(2).find(|pair| pair[0].range.end > pair[1].range.start);

@@ -21,7 +21,7 @@ pub fn edits(source: &Source<'_>, out: &mut Vec<Edit>) -> Result<(), Failure> {
                 if !in_function {
                     outside.push(source.word(name));
                 }
-            } else {
+            } else if !source.has_os_threads() {
                 alignment_to_front(source, at, out);
             }
         } else if outside.contains(&source.word(at)) && scopes.in_function() && is_operand(source, at) {
@@ -89,14 +89,16 @@ fn in_call(source: &Source<'_>, comma: usize) -> bool {
 
 /// Which of the open braces are function bodies.
 #[derive(Default)]
-struct Scopes(Vec<bool>);
+pub struct Scopes(Vec<bool>);
 
 impl Scopes {
-    fn in_function(&self) -> bool {
+    /// Whether the last token passed is in one.
+    pub fn in_function(&self) -> bool {
         self.0.last().copied().unwrap_or(false)
     }
 
-    fn pass(&mut self, source: &Source<'_>, at: usize) {
+    /// Goes on by the token `at`.
+    pub fn pass(&mut self, source: &Source<'_>, at: usize) {
         if source.tokens[at].line != 0 {
             return;
         }
@@ -186,6 +188,26 @@ fn declaration_start(source: &Source<'_>, at: usize, stop: usize) -> Option<usiz
     }
     (start..stop).any(|index| source.word(index) == b"extern").then_some(start)
 }
+
+/// The first token of the declaration that the `__shared__` at token `at` stands in: its words before that.
+pub fn start_of_declaration(source: &Source<'_>, at: usize) -> usize {
+    let mut start = at;
+    while let Some(before) = start.checked_sub(1).filter(|&index| source.same_line(index, at)) {
+        let aligned = source.is(before, b')').then(|| source.matching_back(before, b'(', b')')).flatten();
+        let aligned = aligned.and_then(|open| open.checked_sub(1));
+        match aligned.filter(|&word| ALIGNMENT.contains(&source.word(word))) {
+            Some(word) => start = word,
+            // `#define NAME __shared__ ...`: the name is no part of it, nor is what a macro's head ends with.
+            None if source.tokens[at].line == 0 && source.tokens[before].kind == Kind::Word => start = before,
+            None if BEFORE.contains(&source.word(before)) => start = before,
+            None => break,
+        }
+    }
+    start
+}
+
+/// What may stand before `__shared__` in a macro.
+const BEFORE: [&[u8]; 4] = [b"static", b"const", b"volatile", b"extern"];
 
 const ALIGNMENT: [&[u8]; 4] = [b"alignas", b"__align__", b"__attribute__", b"_Alignas"];
 

@@ -29,6 +29,8 @@ pub struct Plan<'a> {
     pub cxx: Compiler,
     /// `--static-lib`.
     pub static_lib: bool,
+    /// `-fdushmem-os-threads`.
+    pub os_threads: bool,
 }
 
 /// Finds the file to compile for a kernel source, and one for an object in between.
@@ -227,6 +229,9 @@ impl Plan<'_> {
             .any(|item| matches!(item, Item::Option(words) if is_cxx_standard(&words[0])));
         if !standard {
             words.push("-std=gnu++17".into());
+        }
+        if self.os_threads {
+            words.push("-DDUSHMEM_EMU_OS_THREADS=1".into());
         }
         words.extend(flags::emulator(self.prefix));
         words

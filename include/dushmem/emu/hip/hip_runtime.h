@@ -9,7 +9,6 @@
 #define RT_HIP 1
 #include "../../impl/emu_runtime.inc"
 #include "../../impl/emu_graph.inc"
-#include "../../impl/emu_runtime_memory.inc"
 #undef RT_DEFAULT
 #undef RT_STREAM
 #undef RT
