@@ -126,7 +126,7 @@ int main() {
   each<<<1, 1>>>(wrong);
   const int blocks = 20, threads = 96, n = blocks * threads;
   together<<<blocks, threads>>>(totals);
-  RUNTIME(DeviceSynchronize)();
+  EXPECT_HOST(RUNTIME(DeviceSynchronize)() == RUNTIME(Success));
   EXPECT_HOST(totals->count == n);
   EXPECT_HOST(totals->wide == (unsigned long long)n << 32);
   EXPECT_HOST(totals->single == 0.5f * n && totals->twice == 0.25 * n);

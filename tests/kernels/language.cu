@@ -53,11 +53,11 @@ template <class T, int N> struct Buffer {
   T data[N];
   __host__ __device__ T sum() const {
     T total = T();
-#pragma unroll
     for (int i = 0; i < N; i++) total += data[i];
     return total;
   }
   __device__ void fill(T value) {
+#pragma unroll
     for (int i = 0; i < N; i++) data[i] = value;
   }
 };
@@ -87,6 +87,8 @@ template <class T, int N, class F> __global__ __launch_bounds__(256) void with_t
   } anonymous;
   const int i = int(threadIdx.x);
   if (i == 0) {
+    copy.fill(T(9));
+    EXPECT(copy.sum() == T(9 * N));
     copy = buffer;
     anonymous.x = f(10);
     anonymous.c[2] = 'z';

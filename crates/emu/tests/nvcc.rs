@@ -92,3 +92,10 @@ fn every_dushmem_name() {
 fn every_nvshmem_name_relocatable() {
     compile("tests/kernels/device_names.cu", &["-DONLY_NVSHMEM"], true);
 }
+
+#[test]
+fn the_language_of_kernels() {
+    for source in ["warps.cu", "groups.cu", "atomics.cu", "intrinsics.cu", "language.cu", "language_part.cu"] {
+        compile(&format!("tests/kernels/{source}"), &[], false);
+    }
+}
