@@ -176,14 +176,16 @@ fn graphs_with_communication() {
 /// The names of calls on a stream that `api/names` lists.
 fn names_on_stream() -> BTreeSet<String> {
     let lists = ["api/names/dushmem.txt", "api/names/nvshmem-host.txt"];
-    let text = lists.map(|list| std::fs::read_to_string(root().join(list)).expect("a list of names")).concat();
+    let text =
+        lists.map(|list| std::fs::read_to_string(root().join(list)).expect("a list of names")).concat();
     text.lines().map(str::trim).filter(|name| name.ends_with("_on_stream")).map(str::to_owned).collect()
 }
 
 #[test]
 fn every_call_on_a_stream_in_a_graph() {
     let cases = std::fs::read_to_string(root().join("tests/kernels/on_stream_names.inc")).expect("the cases");
-    let name = |line: &str| Some(line.strip_prefix("CASE(")?.split_once(", ")?.1.trim_end_matches(')').to_owned());
+    let name =
+        |line: &str| Some(line.strip_prefix("CASE(")?.split_once(", ")?.1.trim_end_matches(')').to_owned());
     let cases: BTreeSet<String> = cases.lines().filter_map(name).collect();
     assert_eq!(cases, names_on_stream(), "tests/kernels/on_stream_names.inc has other names than api/names");
     let program = Program::of("on_stream_names.cu");

@@ -119,11 +119,7 @@ impl Scopes {
 }
 
 /// The declaration that holds the `__shared__` at token `at`, if it is an `extern` one: its name and its edit.
-fn declaration(
-    source: &Source<'_>,
-    at: usize,
-    in_function: bool,
-) -> Result<Option<(usize, Edit)>, Failure> {
+fn declaration(source: &Source<'_>, at: usize, in_function: bool) -> Result<Option<(usize, Edit)>, Failure> {
     let within = |index: &usize| source.same_line(*index, at);
     let mut end = at;
     while end < source.tokens.len() && !(source.is(end, b';') || source.is(end, b'{') || source.is(end, b'}'))

@@ -202,7 +202,10 @@ fn uses_of_shared_memory_from_outside() {
         ("auto *p = s; return s;", "auto *p = @; return @;"),
         // What works as it stands, and what isn't an expression.
         ("s[0] = &s[1] - a.s + b->s;", "s[0] = &s[1] - a.s + b->s;"),
-        ("int s = 1, t; T *s; for (int i = 0, s = 1;;) {}", "int s = 1, t; T *s; for (int i = 0, s = 1;;) {}"),
+        (
+            "int s = 1, t; T *s; for (int i = 0, s = 1;;) {}",
+            "int s = 1, t; T *s; for (int i = 0, s = 1;;) {}",
+        ),
         ("int t, s;", "int t, s;"),
     ] {
         let wanted = wanted.replace('@', "::dushmem::emu::shared_array(s)");
