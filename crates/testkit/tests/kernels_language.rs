@@ -56,6 +56,7 @@ fn cooperative_groups() {
 #[test]
 fn atomics() {
     all_right(&["atomics.cu"], &["32"], "all right\n");
+    all_right(&["atomic_refs.cu"], &["32"], "all right\n");
 }
 
 #[test]
