@@ -95,8 +95,15 @@ fn every_nvshmem_name_relocatable() {
 
 #[test]
 fn the_language_of_kernels() {
-    for source in ["warps.cu", "groups.cu", "atomics.cu", "intrinsics.cu", "language.cu", "language_part.cu"]
-    {
+    for source in [
+        "warps.cu",
+        "groups.cu",
+        "atomics.cu",
+        "intrinsics.cu",
+        "language.cu",
+        "language_part.cu",
+        "atomic_refs.cu",
+    ] {
         compile(&format!("tests/kernels/{source}"), &[], false);
     }
 }
