@@ -134,6 +134,7 @@ int dushmem_emu_copy(void *dest, size_t dest_pitch, const void *source, size_t s
 int dushmem_emu_copy_planes(const dushmem_emu_copy_t *copy, struct CUstream_st *stream, int later);
 int dushmem_emu_fill(void *dest, size_t pitch, int value, size_t width, size_t rows, struct CUstream_st *stream,
                      int later);
+int dushmem_emu_limit(int which, size_t *value, int set);
 int dushmem_emu_host_register(void *ptr, size_t bytes);
 int dushmem_emu_host_unregister(void *ptr);
 int dushmem_emu_peer_access(int *can, int device, int peer);

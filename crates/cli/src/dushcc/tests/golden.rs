@@ -181,6 +181,19 @@ fn dynamic_shared_memory_in_functions() {
 }
 
 #[test]
+fn alignment_of_shared_variables() {
+    for (text, wanted) in [
+        ("__shared__ alignas(16) float s[8];", "alignas(16) __shared__  float s[8];"),
+        ("static __shared__ alignas(T) int x;", "alignas(T) static __shared__  int x;"),
+        ("__shared__ volatile alignas(f(1, 2)) int x;", "alignas(f(1,2)) __shared__ volatile  int x;"),
+        ("alignas(8) __shared__ int x;", "alignas(8) __shared__ int x;"),
+        ("__shared__ alignas(\n16) int x;", "alignas(16) __shared__ \n int x;"),
+    ] {
+        assert_eq!(rewritten(&format!("void f() {{ {text} }}")), format!("void f() {{ {wanted} }}"));
+    }
+}
+
+#[test]
 fn uses_of_shared_memory_from_outside() {
     let declared = "[[maybe_unused]] static ::dushmem::emu::dynamic_shared<int> s;";
     for (text, wanted) in [
