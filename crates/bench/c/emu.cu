@@ -144,7 +144,7 @@ static void sums(cudaStream_t stream) {
   ok(cudaFree(out));
 }
 
-static const int PUTS = 4;
+static const int PUTS = 10;
 
 __global__ void put_block(char *dest, const char *source, size_t bytes, int pe) {
   for (int i = 0; i < PUTS; i++) dushmemx_putmem_block(dest, source, bytes, pe);
@@ -160,7 +160,7 @@ static void puts(cudaStream_t stream) {
     char *peer = static_cast<char *>(dushmem_ptr(dest, other));
     for (size_t bytes : {most, size_t(4096)}) {
       Samples ours, raw;
-      for (int r = 0; r < 4 * REPS + 2; r++) {
+      for (int r = 0; r < 2 * REPS + 2; r++) {
         const double start = now_ns();
         put_block<<<1, 256, 0, stream>>>(dest, source, bytes, other);
         ok(cudaStreamSynchronize(stream));

@@ -335,7 +335,7 @@ impl Member {
         self.begin_wait(What::NOTHING);
     }
 
-    fn sync(&self, yes: bool, act: impl FnOnce()) {
+    fn sync(&self, yes: bool) {
         let team = &*self.team;
         // Before the lock goes: who finds everybody waiting tells what for.
         self.begin_wait(What::SYNC_THREADS);
@@ -343,8 +343,6 @@ impl Member {
         state.votes += u32::from(yes);
         state.arrived += 1;
         if state.arrived == state.threads - state.returned {
-            // The others sleep until the release, so nobody wants the lock.
-            act();
             team.release(&mut state);
         } else {
             let epoch = team.epoch.load(Acquire);
@@ -407,22 +405,14 @@ pub(crate) fn inside() -> bool {
 /// `__syncthreads`; nothing outside a GPU thread.
 pub(crate) fn sync_threads() {
     if let Some(member) = member() {
-        member.sync(false, || ());
-    }
-}
-
-/// The same; the last to come calls `act` before anybody goes on.
-pub(crate) fn sync_threads_then(act: impl FnOnce()) {
-    match member() {
-        Some(member) => member.sync(false, act),
-        None => act(),
+        member.sync(false);
     }
 }
 
 /// How many threads said yes, of how many.
 pub(crate) fn sync_threads_vote(yes: bool) -> (u32, u32) {
     let Some(member) = member() else { return (u32::from(yes), 1) };
-    member.sync(yes, || ());
+    member.sync(yes);
     // The next barrier lets nobody go before this thread is there.
     lock(&member.team.state).voted
 }

@@ -56,9 +56,6 @@ DUSHMEM_IMPL_FN void fence_release() { asm volatile("fence.acq_rel.sys;" ::: "me
 
 DUSHMEM_IMPL_FN unsigned warp_size() { return 32; }
 
-/* An array in the block's memory. */
-#define DUSHMEM_IMPL_SHARED(T, name, n) __shared__ T name[n]
-
 DUSHMEM_IMPL_FN void sync(scope::thread) {}
 DUSHMEM_IMPL_FN void sync(scope::warp) { __syncwarp(); }
 DUSHMEM_IMPL_FN void sync(scope::block) { __syncthreads(); }

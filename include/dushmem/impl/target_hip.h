@@ -54,9 +54,6 @@ DUSHMEM_IMPL_FN void fence_release() { __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, 
 
 DUSHMEM_IMPL_FN unsigned warp_size() { return (unsigned)warpSize; }
 
-/* An array in the block's memory. */
-#define DUSHMEM_IMPL_SHARED(T, name, n) __shared__ T name[n]
-
 DUSHMEM_IMPL_FN void sync(scope::thread) {}
 /* The lanes of a wave go together; what is left is the order of their accesses. */
 DUSHMEM_IMPL_FN void sync(scope::warp) {
