@@ -34,12 +34,14 @@ template <class S> DUSHMEM_IMPL_FN bool leads(S s) { return rank(s) == 0; }
 
 /* What the first thread of the scope says, for all of them. Parts of a block have at least 32 threads. */
 DUSHMEM_IMPL_FN uint64_t share(scope::thread, uint64_t value) { return value; }
+template <class S> struct said_by {
+  uint64_t first[32];
+};
 template <class S> DUSHMEM_IMPL_FN uint64_t share(S s, uint64_t value) {
-  __shared__ uint64_t said[32];
-  const unsigned at = part(s);
-  if (leads(s)) said[at] = value;
+  uint64_t &said = in_block<said_by<S>>().first[part(s)];
+  if (leads(s)) said = value;
   sync(s);
-  const uint64_t heard = *(const volatile uint64_t *)&said[at];
+  const uint64_t heard = *(const volatile uint64_t *)&said;
   /* Nobody says the next thing before all have heard this. */
   sync(s);
   return heard;
