@@ -16,11 +16,12 @@ struct Objects {
 
 enum {
   pe_of_put, pe_of_p, pe_of_nothing, address, behind, outside, misaligned, sig_op, cmp, stride, null_source, null_dest,
-  length, wait_address, indices, signal_address
+  length, wait_address, indices, signal_address, never
 };
 
 __global__ void wrong(Objects o, int what) {
   if (what == pe_of_put) put<scope::block>(o.ints, o.local, 3, n_pes());
+  if (what == never) signal_wait_until<scope::block>(o.signal, DUSHMEM_CMP_EQ, 7);
   if (threadIdx.x != 2 || blockIdx.x != 1) return;
   volatile size_t less_than_none = size_t(-5);
   switch (what) {

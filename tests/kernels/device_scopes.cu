@@ -333,6 +333,9 @@ int main() {
   OK(cudaMallocManaged(&wrong, sizeof(int)));
   *wrong = 0;
   clear();
+#ifdef DUSHMEM_EMU
+  CHECK(dushmem_emu_state->size == sizeof(dushmem_impl_kernel_state) && dushmem_emu_state->abi == DUSHMEM_IMPL_STATE_ABI);
+#endif
   at_scope<scope::thread>("thread", 1, 3);
   at_scope<scope::warp>("warp", 2, 74);
   at_scope<scope::warpgroup>("warpgroup", 1, 300);

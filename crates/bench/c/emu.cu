@@ -1,6 +1,6 @@
 /* Rows of dushbench about kernels on the CPU.
  *
- * Usage: emu SECTION, under dushrun. Sections: kernels (one PE), put (two PEs).
+ * Usage: emu SECTION, under dushrun. Sections: kernels (one PE), put and proxy (two PEs).
  * Prints one line a row: row <name> <PEs> <bytes> <ours> <raw> <ours min> <raw min> <unit>, tab separated;
  * ours and raw are medians, raw is 0 where there is nothing to compare with. */
 #include <algorithm>
@@ -19,7 +19,7 @@ static double clock_ns(clockid_t clock) {
   return double(t.tv_sec) * 1e9 + double(t.tv_nsec);
 }
 static double now_ns() { return clock_ns(CLOCK_MONOTONIC); }
-/* Time of all threads of the process: what a kernel costs wherever its blocks ran. */
+/* CPU time of all threads of the process: what a kernel costs wherever its blocks ran. */
 static double cpu_ns() { return clock_ns(CLOCK_PROCESS_CPUTIME_ID); }
 
 struct Samples {
@@ -115,13 +115,12 @@ static void plain(cudaStream_t stream) {
   ok(cudaMalloc(&out, 1024 * sizeof *out));
   const int threads = 1 << 20;
   for (int block : {256, 32, 1}) {
-    Samples ours, wall;
+    Samples ours;
     for (int r = 0; r < REPS; r++) {
-      const double start = cpu_ns(), from = now_ns();
+      const double start = cpu_ns();
       number<<<threads / block, block, 0, stream>>>(out);
       ok(cudaStreamSynchronize(stream));
       ours.add((cpu_ns() - start) / threads);
-      wall.add((now_ns() - from) / threads);
     }
     char name[64];
     std::snprintf(name, sizeof name, "thread, blocks of %d", block);
@@ -145,11 +144,10 @@ static void sums(cudaStream_t stream) {
   ok(cudaFree(out));
 }
 
-static const int PUTS = 20;
+static const int PUTS = 10;
 
 __global__ void put_block(char *dest, const char *source, size_t bytes, int pe) {
-  using namespace dushmem::device;
-  for (int i = 0; i < PUTS; i++) dushmem::device::put<scope::block>(dest, source, bytes, pe);
+  for (int i = 0; i < PUTS; i++) dushmemx_putmem_block(dest, source, bytes, pe);
 }
 
 static void puts(cudaStream_t stream) {
@@ -162,7 +160,7 @@ static void puts(cudaStream_t stream) {
     char *peer = static_cast<char *>(dushmem_ptr(dest, other));
     for (size_t bytes : {most, size_t(4096)}) {
       Samples ours, raw;
-      for (int r = 0; r < REPS + 2; r++) {
+      for (int r = 0; r < 2 * REPS + 2; r++) {
         const double start = now_ns();
         put_block<<<1, 256, 0, stream>>>(dest, source, bytes, other);
         ok(cudaStreamSynchronize(stream));
@@ -175,7 +173,7 @@ static void puts(cudaStream_t stream) {
         ours.add((between - start) / PUTS / 1e3);
         raw.add((now_ns() - between) / PUTS / 1e3);
       }
-      row("put by a block of 256", bytes, ours, raw, "us");
+      row("put by a block", bytes, ours, raw, "us");
     }
   }
   dushmem_barrier_all();
@@ -183,7 +181,44 @@ static void puts(cudaStream_t stream) {
   dushmem_free(dest);
 }
 
+__global__ void fetch_adds(uint64_t *word, int count, int pe) {
+  for (int i = 0; i < count; i++) dushmem::device::atomic_fetch_add(word, uint64_t(1), pe);
+}
+__global__ void put_each(uint64_t *dest, const uint64_t *source, size_t words, int count, int pe) {
+  for (int i = 0; i < count; i++) dushmem::device::put(dest, source, words, pe);
+  dushmem::device::quiet();
+}
+
+/* A peer that is out of the kernel's reach: what a request to the proxy costs. */
+static void requests(cudaStream_t stream) {
+  const int other = dushmem_my_pe() ^ 1;
+  uint64_t *dest = static_cast<uint64_t *>(dushmem_calloc(128, 8));
+  uint64_t *source = static_cast<uint64_t *>(dushmem_calloc(128, 8));
+  dushmem_barrier_all();
+  const auto measure = [&](const char *name, size_t bytes, int count, auto launch) {
+    Samples ours;
+    for (int r = 0; r < REPS + 2; r++) {
+      const double start = now_ns();
+      launch();
+      ok(cudaStreamSynchronize(stream));
+      if (r >= 2) ours.add((now_ns() - start) / count / 1e3);
+    }
+    row(name, bytes, ours, {}, "us");
+  };
+  if (dushmem_my_pe() == 0) {
+    measure("fetch_add by request", 8, 500, [&] { fetch_adds<<<1, 1, 0, stream>>>(dest, 500, other); });
+    measure("requests, 256 threads", 8, 256 * 10,
+            [&] { fetch_adds<<<1, 256, 0, stream>>>(dest, 10, other); });
+    measure("put by request", 1024, 500, [&] { put_each<<<1, 1, 0, stream>>>(dest, source, 128, 500, other); });
+    measure("put by request", 8, 5000, [&] { put_each<<<1, 1, 0, stream>>>(dest, source, 1, 5000, other); });
+  }
+  dushmem_barrier_all();
+  dushmem_free(source);
+  dushmem_free(dest);
+}
+
 int main(int argc, char **argv) {
+  if (argc == 2 && std::strcmp(argv[1], "proxy") == 0) setenv("DUSHMEM_EMU_REMOTE", "1", 1);
   dushmem_init();
   cudaStream_t stream;
   ok(cudaStreamCreate(&stream));
@@ -195,8 +230,10 @@ int main(int argc, char **argv) {
     plain(stream);
   } else if (argc == 2 && std::strcmp(argv[1], "put") == 0) {
     puts(stream);
+  } else if (argc == 2 && std::strcmp(argv[1], "proxy") == 0) {
+    requests(stream);
   } else {
-    std::fprintf(stderr, "usage: emu kernels|put\n");
+    std::fprintf(stderr, "usage: emu kernels|put|proxy\n");
     return 2;
   }
   ok(cudaStreamDestroy(stream));

@@ -23,6 +23,8 @@ enum Section {
     Memory,
     /// CPU time of PEs that wait.
     Idle,
+    /// Kernels on the CPU: launches, threads, barriers of a block, puts by blocks.
+    Emu,
 }
 
 /// Measures dushmem on this machine. Every row stands beside the raw operation, measured in turn in the
@@ -57,7 +59,7 @@ fn main() -> ExitCode {
 
 fn run(args: &Args) -> Result<Vec<rows::Row>, tools::ToolError> {
     let wanted = |section| args.sections.is_empty() || args.sections.contains(&section);
-    let program = tools::Program::build("host", include_str!("../c/host.c"))?;
+    let program = tools::Program::build("host.c", include_str!("../c/host.c"))?;
     let mut rows = Vec::new();
     let mut measure = |section: Section, name: &str, pes: &[usize]| -> Result<(), tools::ToolError> {
         for &n in pes.iter().filter(|_| wanted(section)) {
@@ -76,6 +78,12 @@ fn run(args: &Args) -> Result<Vec<rows::Row>, tools::ToolError> {
     if wanted(Section::Launch) {
         for n in [2, 8, 64] {
             rows.push(launch::measure(&program, n)?);
+        }
+    }
+    if wanted(Section::Emu) {
+        let kernels = tools::Program::build("emu.cu", include_str!("../c/emu.cu"))?;
+        for (n, part) in [(1, "kernels"), (2, "put"), (2, "proxy")] {
+            rows.extend(rows::parse(&kernels.run(n, &[part])?)?);
         }
     }
     for row in &mut rows {

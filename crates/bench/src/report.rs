@@ -77,7 +77,7 @@ fn cells(row: &Row) -> [String; 8] {
         format!("{value:.digits$} {}", row.unit)
     };
     // A ratio to nothing comparable is no figure.
-    let comparable = matches!(row.limit, Some(Limit::Ratio(_))) || row.unit == "ns";
+    let comparable = row.raw > 0.0 && (matches!(row.limit, Some(Limit::Ratio(_))) || row.unit == "ns");
     let ratio = if comparable { format!("{:.2}", row.ratio()) } else { "-".into() };
     let limit = match row.limit {
         Some(Limit::Most(most)) => format!("{} {}", most, row.unit),

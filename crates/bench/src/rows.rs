@@ -44,6 +44,11 @@ impl Limit {
             "put" | "get" => Limit::Ratio(1.15),
             "barrier_all" => Limit::Ratio(1.5),
             "launch to exit" => Limit::Ratio(3.0),
+            "launch + synchronise" => Limit::Most(5.0),
+            "__syncthreads, 256" => Limit::Most(40.0),
+            // 20 million threads a second and CPU.
+            "thread, blocks of 256" | "thread, blocks of 32" => Limit::Most(50.0),
+            "put by a block" if row.bytes == 1 << 20 => Limit::Ratio(1.5),
             "PSS of a PE" => Limit::Most(1.5 * 1024.0),
             "CPU of waiters, 2 s" | "CPU of waiters for words, 2 s" => Limit::Most(0.3),
             _ => return None,

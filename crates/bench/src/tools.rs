@@ -78,12 +78,13 @@ pub struct Program {
 }
 
 impl Program {
-    /// Compiles `source` with dushcc.
-    pub fn build(name: &str, source: &str) -> Result<Program, ToolError> {
+    /// Compiles `source`, which gets the name `file`, with dushcc.
+    pub fn build(file: &str, source: &str) -> Result<Program, ToolError> {
         let tools = Tools::find()?;
-        let folder = env::temp_dir().join(format!("dushbench-{}", std::process::id()));
+        let folder = env::temp_dir().join(format!("dushbench-{}-{file}", std::process::id()));
         fs::create_dir(&folder).map_err(|why| ToolError::File { path: folder.clone(), why })?;
-        let (file, binary) = (folder.join(name).with_extension("c"), folder.join(name));
+        let file = folder.join(file);
+        let binary = file.with_extension("");
         let program = Program { tools, folder, binary };
         fs::write(&file, source).map_err(|why| ToolError::File { path: file.clone(), why })?;
         let mut compile = Command::new(program.tools.tool("dushcc")?);

@@ -108,6 +108,11 @@ impl Ready {
         self.tail = self.tail.wrapping_add(1);
     }
 
+    /// The one that comes after so many others.
+    fn peek(&self, after: u32) -> Option<u16> {
+        (self.len() > after).then(|| self.ring[self.head.wrapping_add(after) as usize % MOST])
+    }
+
     fn pop(&mut self) -> Option<u16> {
         (self.head != self.tail).then(|| {
             let slot = self.ring[self.head as usize % MOST];
@@ -320,7 +325,15 @@ impl Block {
                 _ => Some(self.fresh()),
             };
         }
-        if some_left { Some(self.fresh()) } else { self.ready.pop() }
+        if some_left {
+            return Some(self.fresh());
+        }
+        let next = self.ready.pop();
+        if let Some(later) = self.ready.peek(AHEAD) {
+            // SAFETY: the number of a stack.
+            prefetch(unsafe { (*slot_of(self, later)).sp.load(Relaxed) });
+        }
+        next
     }
 
     /// The same where every thread that is left waits for others.
@@ -387,6 +400,23 @@ impl Block {
     fn stuck(&self) -> ! {
         watch::stuck(&self.board, &self.warps.explain(|number| self.dims.at(number).to_string()))
     }
+}
+
+/// So many switches ahead a fiber's stack is fetched: where the block has copied something large, stacks have left
+/// the second-level cache.
+const AHEAD: u32 = 3;
+
+/// Has the processor fetch what a fiber with this stack pointer needs when it goes on.
+#[inline]
+fn prefetch(sp: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    for line in 0..3 {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a prefetch of any address does nothing else.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(sp.wrapping_add(64 * line).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = sp;
 }
 
 /// A fiber's slot.
@@ -627,6 +657,13 @@ fn sync_and_elect() -> bool {
     std::mem::replace(&mut block.elected, block.barriers) != block.barriers
 }
 
+/// `__syncthreads`, after which one thread acts for all. Bit 0: the calling one. It runs before the others do, and
+/// until it waits; bit 1 says that they may run at the same time, so that they have to be synchronised afterwards.
+pub fn sync_once() -> u32 {
+    let acts = sync_and_elect();
+    u32::from(acts) | u32::from(os_block::inside()) << 1
+}
+
 /// Waits for all threads of the grid that haven't returned. An error in a launch that isn't cooperative.
 pub fn sync_grid() -> Result<(), &'static str> {
     let Some(grid) = current_grid() else { return Ok(()) };
@@ -696,7 +733,7 @@ pub(crate) fn fail_grid(code: Code, what: &str) {
 /// Ends the process for something that a kernel must not do, after a line that says what, and where.
 pub fn fail(what: &str) -> ! {
     let place = position().map(|position| format!("{position}: "));
-    dushmem_os::say::say(&format!("dushmem: {}{what}", place.unwrap_or_default()));
+    dushmem_os::say::say(&format!("{}{}{what}", watch::heading(), place.unwrap_or_default()));
     dushmem_os::crash::silence();
     std::process::abort();
 }
@@ -842,7 +879,7 @@ pub fn overflow(address: usize) -> Option<Position> {
         return None;
     }
     // SAFETY: the active block of this OS thread; `stacks` changes in `fresh` only, which touches no guard.
-    let guarded =
-        unsafe { (&(*block).stacks).get((*block).current as usize).is_some_and(|s| s.guards(address)) };
+    let block = unsafe { &*block };
+    let guarded = block.stacks.get(block.current as usize).is_some_and(|stack| stack.guards(address));
     guarded.then(position).flatten()
 }

@@ -55,8 +55,15 @@ fn the_device_api_over_a_transport_that_reorders() {
 #[test]
 fn every_operation_at_every_scope() {
     let program = Program::of("device_scopes.cu");
-    for pes in [1, 2, 3, 4, 8] {
-        all_right(program.job(pes));
+    // In order, in random orders, and with wide warps.
+    for (pes, name, value) in [
+        (1, "DUSHMEM_EMU_SEED", "1"),
+        (2, "DUSHMEM_EMU_WARP", "64"),
+        (3, "DUSHMEM_EMU_SEED", "2"),
+        (4, "DUSHMEM_EMU_WARP", "32"),
+        (8, "DUSHMEM_EMU_WARP", "32"),
+    ] {
+        all_right(program.job(pes).env(name, value));
     }
     // Through the proxy: to the others, to all, and over a transport that reorders.
     for hidden in ["1", "all"] {
@@ -111,18 +118,13 @@ fn wrong_arguments_in_kernels_end_the_job_with_a_line_about_them() {
             outcome.failure(code, &["PE 0 (host ", "(kernel wrong, block (1, 0, 0), thread (2, 0, 0))"]);
         }
     }
-    program
-        .job(1)
-        .args(["1", "early"])
-        .run()
-        .failure(101, &["p: not initialised: call init first", "thread (2, 0, 0)"]);
-}
-
-#[test]
-fn every_name_of_the_device_api_compiles() {
-    let program = Program::of("device_names.cu");
-    let outcome = program.job(2).run();
-    assert_eq!(outcome.code, 0, "{}{}", outcome.stdout, outcome.stderr);
+    // A wait that nobody ends is named by the launcher.
+    let hangs = Job::dushrun().args(["--timeout", "1", "-n", "1"]).args([program.0.join("program")]);
+    let outcome = hangs.args(["16", "ready"]).run();
+    assert_ne!(outcome.code, 0);
+    assert!(outcome.stderr.contains("waits in signal_wait_until on the word at 0x"), "{outcome:?}");
+    let alone = Job::of(&program.0.join("program")).args(["1", "early"]);
+    alone.run().failure(101, &["p: not initialised: call init first", "thread (2, 0, 0)"]);
 }
 
 #[test]
@@ -173,17 +175,24 @@ fn graphs_with_communication() {
     }
 }
 
+#[test]
+fn hip_names_of_graphs() {
+    all_right(Program::of("graph_names.hip.cpp").job(1));
+}
+
 /// The names of calls on a stream that `api/names` lists.
 fn names_on_stream() -> BTreeSet<String> {
     let lists = ["api/names/dushmem.txt", "api/names/nvshmem-host.txt"];
-    let text = lists.map(|list| std::fs::read_to_string(root().join(list)).expect("a list of names")).concat();
+    let text =
+        lists.map(|list| std::fs::read_to_string(root().join(list)).expect("a list of names")).concat();
     text.lines().map(str::trim).filter(|name| name.ends_with("_on_stream")).map(str::to_owned).collect()
 }
 
 #[test]
 fn every_call_on_a_stream_in_a_graph() {
     let cases = std::fs::read_to_string(root().join("tests/kernels/on_stream_names.inc")).expect("the cases");
-    let name = |line: &str| Some(line.strip_prefix("CASE(")?.split_once(", ")?.1.trim_end_matches(')').to_owned());
+    let name =
+        |line: &str| Some(line.strip_prefix("CASE(")?.split_once(", ")?.1.trim_end_matches(')').to_owned());
     let cases: BTreeSet<String> = cases.lines().filter_map(name).collect();
     assert_eq!(cases, names_on_stream(), "tests/kernels/on_stream_names.inc has other names than api/names");
     let program = Program::of("on_stream_names.cu");
@@ -221,6 +230,6 @@ fn what_cannot_be_captured_ends_the_job_or_is_an_error() {
     }
     let outcome = program.job(1).args(["ended"]).run();
     assert_eq!(outcome.code, 0, "{outcome:?}");
-    assert!(outcome.stdout.starts_with("cudaErrorIllegalState: "), "{outcome:?}");
+    assert!(outcome.stdout.starts_with("hipErrorIllegalState: "), "{outcome:?}");
     assert!(outcome.stdout.contains("the job of this operation has ended"), "{outcome:?}");
 }

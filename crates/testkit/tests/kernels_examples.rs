@@ -67,7 +67,8 @@ impl Example {
 fn finds(name: &'static str, fault: &str) {
     let folder = Folder::new("kernels_faults");
     let header = folder.join("fault.h");
-    let includes = "#include <dushmem.h>\n#include <dushmemx.h>\n#include <nvshmem.h>\n#include <nvshmemx.h>\n";
+    let includes =
+        "#include <dushmem.h>\n#include <dushmemx.h>\n#include <nvshmem.h>\n#include <nvshmemx.h>\n";
     std::fs::write(&header, format!("{includes}#define {fault}\n")).expect("written");
     let header = header.display().to_string();
     let outcome = Example::of(name, &["-include", &header]).job(3, "").run();

@@ -36,7 +36,10 @@ impl Program {
     #[track_caller]
     fn is_right(&self, pes: usize, variables: &[(&str, &str)]) {
         let outcome = self.run(pes, variables);
-        assert!(outcome.code == 0 && outcome.stdout == "all right\n", "{pes} PEs, {variables:?}: {outcome:#?}");
+        assert!(
+            outcome.code == 0 && outcome.stdout == "all right\n",
+            "{pes} PEs, {variables:?}: {outcome:#?}"
+        );
     }
 }
 

@@ -2,7 +2,10 @@
 #ifndef DUSHMEM_INCLUDED_CONSTANTS_H
 #define DUSHMEM_INCLUDED_CONSTANTS_H
 
+#include <stdint.h>
+
 /* Constants of dushmem.h for the device headers, which nvshmem.h includes without it. */
+typedef int32_t dushmem_team_t;
 #define DUSHMEM_CMP_EQ 0 /* comparison, section 9.11 */
 #define DUSHMEM_CMP_NE 1 /* comparison, section 9.11 */
 #define DUSHMEM_CMP_GT 2 /* comparison, section 9.11 */
@@ -15,6 +18,9 @@
 #define DUSHMEM_THREAD_MULTIPLE 3 /* thread level, section 9.2 */
 #define DUSHMEM_SIGNAL_SET 9 /* signal operator, section 9.8 */
 #define DUSHMEM_SIGNAL_ADD 10 /* signal operator, section 9.8 */
+#define DUSHMEM_TEAM_INVALID ((dushmem_team_t)-1) /* no team */
+#define DUSHMEM_TEAM_WORLD ((dushmem_team_t)0) /* all PEs */
+#define DUSHMEM_TEAM_SHARED ((dushmem_team_t)1) /* PEs whose heaps are load/store reachable */
 #define DUSHMEM_MAJOR_VERSION 1 /* OpenSHMEM version */
 #define DUSHMEM_MINOR_VERSION 6 /* OpenSHMEM version */
 #define DUSHMEM_MAX_NAME_LEN 256 /* length of info_get_name's string */

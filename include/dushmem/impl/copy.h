@@ -11,10 +11,48 @@ namespace dushmem {
 namespace device {
 namespace impl {
 
+/* count units; several loads are under way before the first store. */
+template <size_t Unit, class S>
+DUSHMEM_IMPL_FN void copy_units(char *dest, const char *source, size_t count, S s) {
+  typedef typename unit_of<Unit>::type U;
+  U *to = (U *)dest;
+  const U *from = (const U *)source;
+  const size_t step = size(s);
+  size_t i = rank(s);
+  for (; i + 3 * step < count; i += 4 * step) {
+    const U a = load_fresh(from + i), b = load_fresh(from + i + step), c = load_fresh(from + i + 2 * step),
+            d = load_fresh(from + i + 3 * step);
+    to[i] = a;
+    to[i + step] = b;
+    to[i + 2 * step] = c;
+    to[i + 3 * step] = d;
+  }
+  for (; i < count; i += step) to[i] = load_fresh(from + i);
+}
+
+/* From addresses that are multiples of `unit`, in units that get smaller towards the end. */
+template <class S> DUSHMEM_IMPL_FN void copy_rest(char *dest, const char *source, size_t bytes, size_t unit, S s) {
+  if (unit >= 8 && bytes >= 8) {
+    copy_units<8>(dest, source, bytes / 8, s);
+    dest += bytes / 8 * 8, source += bytes / 8 * 8, bytes %= 8;
+  }
+  if (unit >= 4 && bytes >= 4) {
+    copy_units<4>(dest, source, bytes / 4, s);
+    dest += bytes / 4 * 4, source += bytes / 4 * 4, bytes %= 4;
+  }
+  if (unit >= 2 && bytes >= 2) {
+    copy_units<2>(dest, source, bytes / 2, s);
+    dest += bytes / 2 * 2, source += bytes / 2 * 2, bytes %= 2;
+  }
+  copy_units<1>(dest, source, bytes, s);
+}
+
 #ifdef DUSHMEM_EMU
+/* Copies that the CPU's own function does better. */
+template <class S> DUSHMEM_IMPL_FN bool goes_in_one(size_t bytes, S s) { return size(s) == 1 || bytes > 2048; }
 
 /* Each fiber a piece in one go, in whole cache lines of the destination. */
-template <class S> DUSHMEM_IMPL_FN void copy(char *dest, const char *source, size_t bytes, S s) {
+template <class S> DUSHMEM_IMPL_FN void copy_in_one(char *dest, const char *source, size_t bytes, S s) {
   const size_t ranks = size(s);
   if (ranks > 1) {
     const size_t line = 64, before = (line - (uintptr_t)dest % line) % line, head = before < bytes ? before : bytes;
@@ -36,46 +74,15 @@ template <class S> DUSHMEM_IMPL_FN void copy(char *dest, const char *source, siz
   else
     memmove(dest, source, bytes);
 }
-
 #else
+template <class S> DUSHMEM_IMPL_FN bool goes_in_one(size_t, S) { return false; }
+template <class S> DUSHMEM_IMPL_FN void copy_in_one(char *, const char *, size_t, S) {}
+#endif
 
-/* count units; several loads are under way before the first store. */
-template <class U, class S>
-DUSHMEM_IMPL_FN void copy_units(char *dest, const char *source, size_t count, S s) {
-  U *to = (U *)dest;
-  const U *from = (const U *)source;
-  const size_t step = size(s);
-  size_t i = rank(s);
-  for (; i + 3 * step < count; i += 4 * step) {
-    const U a = load_fresh(from + i), b = load_fresh(from + i + step), c = load_fresh(from + i + 2 * step),
-            d = load_fresh(from + i + 3 * step);
-    to[i] = a;
-    to[i + step] = b;
-    to[i + 2 * step] = c;
-    to[i + 3 * step] = d;
-  }
-  for (; i < count; i += step) to[i] = load_fresh(from + i);
-}
-
-/* What is left after whole units of 16 bytes, from an address aligned to the common alignment: 8, 4, 2, 1. */
-template <class S> DUSHMEM_IMPL_FN void copy_rest(char *dest, const char *source, size_t bytes, size_t unit, S s) {
-  if (unit >= 8 && bytes >= 8) {
-    copy_units<unit8>(dest, source, bytes / 8, s);
-    dest += bytes / 8 * 8, source += bytes / 8 * 8, bytes %= 8;
-  }
-  if (unit >= 4 && bytes >= 4) {
-    copy_units<unit4>(dest, source, bytes / 4, s);
-    dest += bytes / 4 * 4, source += bytes / 4 * 4, bytes %= 4;
-  }
-  if (unit >= 2 && bytes >= 2) {
-    copy_units<unit2>(dest, source, bytes / 2, s);
-    dest += bytes / 2 * 2, source += bytes / 2 * 2, bytes %= 2;
-  }
-  copy_units<unit1>(dest, source, bytes, s);
-}
-
-/* The widest unit on which both addresses can be aligned by the same number of bytes before. */
-template <class S> DUSHMEM_IMPL_FN void copy(char *dest, const char *source, size_t bytes, S s) {
+/* In the widest unit on which both addresses can be aligned by the same number of bytes before. Called, not inlined
+ * in code for GPUs: it is long, and kernels have many copies. */
+template <class S> DUSHMEM_IMPL_CALLED void copy(char *dest, const char *source, size_t bytes, S s) {
+  if (goes_in_one(bytes, s)) return copy_in_one(dest, source, bytes, s);
   const unsigned apart = (unsigned)((uintptr_t)dest ^ (uintptr_t)source) & 15u;
   const size_t unit = apart == 0 ? 16 : apart % 8 == 0 ? 8 : apart % 4 == 0 ? 4 : apart % 2 == 0 ? 2 : 1;
   size_t head = (size_t)(0 - (uintptr_t)dest) & (unit - 1);
@@ -87,12 +94,11 @@ template <class S> DUSHMEM_IMPL_FN void copy(char *dest, const char *source, siz
     dest += head, source += head, bytes -= head;
   }
   if (unit == 16) {
-    copy_units<chunk>(dest, source, bytes / 16, s);
+    copy_units<16>(dest, source, bytes / 16, s);
     dest += bytes / 16 * 16, source += bytes / 16 * 16, bytes %= 16;
   }
   copy_rest(dest, source, bytes, unit < 8 ? unit : 8, s);
 }
-#endif
 
 /* One value, stored and loaded by one access where its size is that of a unit. */
 template <size_t Bytes, bool Unit> struct value_of;

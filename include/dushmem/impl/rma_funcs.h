@@ -6,40 +6,44 @@ namespace dushmem {
 namespace device {
 namespace impl {
 
+/* What one thread of the scope does for all, and may wait. */
+template <class S, class Act> DUSHMEM_IMPL_FN void by_first(S s, const Act &act) {
+  sync(s);
+  if (leads(s)) act();
+  sync(s);
+}
+
 template <class S>
 DUSHMEM_IMPL_FN void put_any(context ctx, void *dest, const void *source, size_t bytes, int pe, bool nbi,
                              const char *call) {
   const S s{};
-  sync(s);
   if (bytes == 0) {
     check_pe(pe, call);
-  } else {
-    check_local(source, call, "source");
-    if (char *to = peer((char *)dest, bytes, pe, call, "dest")) {
-      copy(to, (const char *)source, bytes, s);
-      ring(pe);
-    } else if (leads(s)) {
-      remote_put(ctx, dest, source, bytes, pe, nbi);
-    }
+    return sync(s);
   }
-  sync(s);
+  check_local(source, call, "source");
+  if (char *to = peer((char *)dest, bytes, pe, call, "dest"))
+    together(s, [=](auto part) {
+      copy(to, (const char *)source, bytes, part);
+      ring(pe);
+    });
+  else
+    by_first(s, [=] { remote_put(ctx, dest, source, bytes, pe, nbi); });
 }
 
 template <class S>
 DUSHMEM_IMPL_FN void get_any(context ctx, void *dest, const void *source, size_t bytes, int pe, bool nbi,
                              const char *call) {
   const S s{};
-  sync(s);
   if (bytes == 0) {
     check_pe(pe, call);
-  } else {
-    check_local(dest, call, "dest");
-    if (const char *from = peer((const char *)source, bytes, pe, call, "source"))
-      copy((char *)dest, from, bytes, s);
-    else if (leads(s))
-      remote_get(ctx, dest, source, bytes, pe, nbi);
+    return sync(s);
   }
-  sync(s);
+  check_local(dest, call, "dest");
+  if (const char *from = peer((const char *)source, bytes, pe, call, "source"))
+    together(s, [=](auto part) { copy((char *)dest, from, bytes, part); });
+  else
+    by_first(s, [=] { remote_get(ctx, dest, source, bytes, pe, nbi); });
 }
 
 DUSHMEM_IMPL_FN void check_stride(ptrdiff_t stride, const char *call, const char *arg) {
@@ -58,27 +62,27 @@ DUSHMEM_IMPL_FN void strided(context ctx, bool put, T *dest, const T *source, pt
   const S s{};
   check_stride(dst, call, "dst");
   check_stride(sst, call, "sst");
-  sync(s);
   if (nelems == 0) {
     check_pe(pe, call);
-  } else {
-    check_local(put ? (const void *)source : dest, call, put ? "source" : "dest");
-    T *const far = put ? peer(dest, extent(nelems, (size_t)dst, sizeof(T)), pe, call, "dest")
-                       : peer((T *)source, extent(nelems, (size_t)sst, sizeof(T)), pe, call, "source");
-    if (far != nullptr) {
-      T *const to = put ? far : dest;
-      const T *const from = put ? source : far;
-      for (size_t i = rank(s); i < nelems; i += size(s)) {
-        T one;
-        value<T>::load(&one, from + (ptrdiff_t)i * sst);
-        value<T>::store(to + (ptrdiff_t)i * dst, &one);
-      }
-      if (put) ring(pe);
-    } else if (leads(s)) {
-      remote_strided(ctx, put, (char *)dest, (const char *)source, dst, sst, sizeof(T), nelems, pe);
-    }
+    return sync(s);
   }
-  sync(s);
+  check_local(put ? (const void *)source : dest, call, put ? "source" : "dest");
+  T *const far = put ? peer(dest, extent(nelems, (size_t)dst, sizeof(T)), pe, call, "dest")
+                     : peer((T *)source, extent(nelems, (size_t)sst, sizeof(T)), pe, call, "source");
+  if (far == nullptr)
+    return by_first(s, [=] {
+      remote_strided(ctx, put, (char *)dest, (const char *)source, dst, sst, sizeof(T), nelems, pe);
+    });
+  together(s, [=](auto part) {
+    T *const to = put ? far : dest;
+    const T *const from = put ? source : far;
+    for (size_t i = rank(part); i < nelems; i += size(part)) {
+      T one;
+      value<T>::load(&one, from + (ptrdiff_t)i * sst);
+      value<T>::store(to + (ptrdiff_t)i * dst, &one);
+    }
+    if (put) ring(pe);
+  });
 }
 
 /* ---- For collectives: internal words and buffers, too. They don't synchronise the scope. ---- */

@@ -34,16 +34,35 @@ template <class S> DUSHMEM_IMPL_FN bool leads(S s) { return rank(s) == 0; }
 
 /* What the first thread of the scope says, for all of them. Parts of a block have at least 32 threads. */
 DUSHMEM_IMPL_FN uint64_t share(scope::thread, uint64_t value) { return value; }
+template <class S> struct said_by {
+  uint64_t first[32];
+};
 template <class S> DUSHMEM_IMPL_FN uint64_t share(S s, uint64_t value) {
-  __shared__ uint64_t said[32];
-  const unsigned at = part(s);
-  if (leads(s)) said[at] = value;
+  uint64_t &said = in_block<said_by<S>>().first[part(s)];
+  if (leads(s)) said = value;
   sync(s);
-  const uint64_t heard = *(const volatile uint64_t *)&said[at];
+  const uint64_t heard = *(const volatile uint64_t *)&said;
   /* Nobody says the next thing before all have heard this. */
   sync(s);
   return heard;
 }
+
+/* All threads of the scope are here; then they act together; then all have acted. `act` gets the scope by whose
+ * ranks it shares its work, and waits for nothing but synchronisations of that scope. */
+template <class Act> DUSHMEM_IMPL_FN void together(scope::thread s, const Act &act) { act(s); }
+template <class S, class Act> DUSHMEM_IMPL_FN void together(S s, const Act &act) {
+  sync(s);
+  act(s);
+  sync(s);
+}
+#ifdef DUSHMEM_EMU
+/* Threads of a block take turns on one CPU: one of them does the work, while nobody else runs. */
+template <class Act> DUSHMEM_IMPL_FN void together(scope::block, const Act &act) {
+  const int once = dushmem_emu_sync_once();
+  if ((once & 1) != 0) act(scope::thread{});
+  if ((once & 2) != 0) dushmem_emu_sync_threads();
+}
+#endif
 
 /* What the threads of the scope wrote comes before what its first thread writes after this. */
 template <class S> DUSHMEM_IMPL_FN void publish(S s) {

@@ -29,20 +29,18 @@ DUSHMEM_IMPL_FN void put_signal_any(context ctx, void *dest, const void *source,
     check_local(source, call, "source");
     to = peer((char *)dest, bytes, pe, call, "dest");
   }
-  sync(s);
-  if (word != nullptr) {
-    if (bytes != 0) copy(to, (const char *)source, bytes, s);
+  if (word == nullptr)
+    return by_first(s, [=] { remote_put_signal(ctx, dest, source, bytes, signal, value, op, pe, nbi); });
+  together(s, [=](auto part) {
+    if (bytes != 0) copy(to, (const char *)source, bytes, part);
     /* Each thread orders its own stores before the synchronisation, the first one all of them before the signal. */
-    publish(s);
-    if (leads(s)) {
+    publish(part);
+    if (leads(part)) {
       fence_release();
       update_signal(word, value, op);
       ring(pe);
     }
-  } else {
-    if (leads(s)) remote_put_signal(ctx, dest, source, bytes, signal, value, op, pe, nbi);
-    sync(s);
-  }
+  });
 }
 
 } // namespace impl

@@ -24,11 +24,13 @@
 #if defined(DUSHMEM_EMU)
 #define DUSHMEM_IMPL_FN static inline
 #define DUSHMEM_IMPL_COLD __attribute__((noinline, cold, unused)) static
+#define DUSHMEM_IMPL_CALLED static inline
 #define DUSHMEM_IMPL_MEMBER
 #elif defined(__CUDACC__) || defined(__HIPCC__)
 /* Internal linkage: each translation unit has its own state, so its functions must be its own too. */
 #define DUSHMEM_IMPL_FN static inline __device__
 #define DUSHMEM_IMPL_COLD static __device__ __attribute__((noinline, unused))
+#define DUSHMEM_IMPL_CALLED DUSHMEM_IMPL_COLD
 #define DUSHMEM_IMPL_MEMBER __device__
 #if defined(__CUDA_ARCH__) || (defined(__HIP_DEVICE_COMPILE__) && __HIP_DEVICE_COMPILE__)
 #define DUSHMEM_IMPL_ON_DEVICE 1
@@ -89,6 +91,16 @@ template <class T> struct same {
   typedef T type;
 };
 template <class T> using same_t = typename same<T>::type;
+
+/* The block's variable of a type, for which nobody else uses the type. */
+template <class Only> DUSHMEM_IMPL_FN Only &in_block() {
+#ifdef DUSHMEM_EMU_OS_THREADS
+  return ::dushmem::emu::block_shared(static_cast<Only *>(nullptr));
+#else
+  __shared__ Only variable;
+  return variable;
+#endif
+}
 
 template <class To, class From> DUSHMEM_IMPL_FN To bits(const From &from) {
   static_assert(sizeof(To) == sizeof(From), "same size");

@@ -41,20 +41,27 @@ DUSHMEM_IMPL_FN unsigned warp_size() { return (unsigned)warpSize; }
 DUSHMEM_IMPL_FN void sync(scope::thread) {}
 DUSHMEM_IMPL_FN void sync(scope::warp) { __syncwarp(); }
 DUSHMEM_IMPL_FN void sync(scope::block) { dushmem_emu_sync_threads(); }
-/* The last to come lets the others go. */
+/* Each warp meets; then the first threads of the warps count themselves, and the last to come lets the others go. */
+struct warpgroups {
+  unsigned arrived[8], turn[8];
+};
 DUSHMEM_IMPL_FN void sync(scope::warpgroup) {
-  __shared__ unsigned arrived[8], turn[8];
-  const unsigned width = 4 * warp_size(), threads = blockDim.x * blockDim.y * blockDim.z;
+  warpgroups &all = in_block<warpgroups>();
+  const unsigned warp = warp_size(), width = 4 * warp, threads = blockDim.x * blockDim.y * blockDim.z;
   if (threads <= width) return sync(scope::block{});
-  const unsigned group = (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) / width;
-  const unsigned left = threads - group * width, members = left < width ? left : width;
-  const unsigned now = __atomic_load_n(&turn[group], __ATOMIC_ACQUIRE);
-  if (__atomic_add_fetch(&arrived[group], 1u, __ATOMIC_ACQ_REL) == members) {
-    __atomic_store_n(&arrived[group], 0u, __ATOMIC_RELAXED);
-    __atomic_store_n(&turn[group], now + 1, __ATOMIC_RELEASE);
-  } else {
-    while (__atomic_load_n(&turn[group], __ATOMIC_ACQUIRE) == now) dushmem_emu_yield();
+  const unsigned number = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z), group = number / width;
+  const unsigned left = threads - group * width, warps = left < width ? (left + warp - 1) / warp : 4;
+  __syncwarp();
+  if (number % warp == 0) {
+    const unsigned now = __atomic_load_n(&all.turn[group], __ATOMIC_ACQUIRE);
+    if (__atomic_add_fetch(&all.arrived[group], 1u, __ATOMIC_ACQ_REL) == warps) {
+      __atomic_store_n(&all.arrived[group], 0u, __ATOMIC_RELAXED);
+      __atomic_store_n(&all.turn[group], now + 1, __ATOMIC_RELEASE);
+    } else {
+      while (__atomic_load_n(&all.turn[group], __ATOMIC_ACQUIRE) == now) dushmem_emu_yield();
+    }
   }
+  __syncwarp();
 }
 
 /* In a loop that looks at something again and again: the other threads of the block run. */
@@ -103,7 +110,7 @@ DUSHMEM_IMPL_FN void *ptr_elsewhere(const void *own, int pe) { return dushmem_em
 
 DUSHMEM_IMPL_COLD void global_exit(int status) { dushmem_emu_global_exit(status); }
 __attribute__((noreturn)) DUSHMEM_IMPL_COLD void not_in_kernel(const char *name) {
-  fault(name, nullptr, 0, "this name exists in kernels only");
+  fault(name, nullptr, 0, "this name exists in kernels only; call it from a __global__ or __device__ function");
 }
 
 /* The library sleeps, lets other threads of the block run, and says in hang reports what is waited for. */

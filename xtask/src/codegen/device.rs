@@ -182,8 +182,15 @@ fn body(function: &DeviceFunction<'_>) -> String {
         | "wait_until_any" | "wait_until_some" => void(call(&stem, &[&scope])),
         "signal_op" | "signal_fetch" => call(&stem, &[]),
         atomic if atomic.starts_with("atomic_") => void(call(atomic, &[])),
-        _ => call(&stem, &[&scope]),
+        _ => void(call(&stem, &[&scope])),
     }
+}
+
+/// The template that a function stands for, as programs write it.
+pub fn template(function: &DeviceFunction<'_>) -> String {
+    let body = body(function).replace("::dushmem::device::", "").replace("(void)", "");
+    let body = body.strip_prefix("(void *)").unwrap_or(&body);
+    body.split('(').next().unwrap_or_default().to_string()
 }
 
 /// The function of one name, on one line.

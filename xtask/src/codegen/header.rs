@@ -114,12 +114,14 @@ fn body(table: &Table, space: Space, twins: bool) -> String {
 pub fn numbers(table: &Table) -> String {
     let space = Space { family: Family::Dushmem, extension: false, plain: false };
     let needed = |constant: &&Constant| {
-        let number = ["int", "string"].contains(&constant.kind.as_str());
+        let number = ["int", "string", "team"].contains(&constant.kind.as_str());
         constant.now && number && constant.spaces.contains(&space)
     };
     let text: String =
         table.constants.iter().filter(needed).map(|constant| define(constant, space)).collect();
-    let about = "/* Constants of dushmem.h for the device headers, which nvshmem.h includes without it. */\n";
+    let about = "#include <stdint.h>\n\n\
+                 /* Constants of dushmem.h for the device headers, which nvshmem.h includes without it. */\n\
+                 typedef int32_t dushmem_team_t;\n";
     format!(
         "{NOTE}#ifndef DUSHMEM_INCLUDED_CONSTANTS_H\n#define DUSHMEM_INCLUDED_CONSTANTS_H\n\n{about}{text}\n#endif\n"
     )

@@ -6,7 +6,7 @@ use super::ring::{Ring, WORDS};
 use crate::bootstrap::Bootstrap;
 use crate::error::{Call, Error, Result, line};
 use crate::job::{WaitRecord, wait_slot};
-use crate::wait::{Doorbell, Naps, SpinPolicy, wait_for};
+use crate::wait::{Doorbell, Naps, SpinPolicy, in_fiber, wait_for};
 use crate::world::{World, cpus};
 use dushmem_os::fault::Owner;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -23,6 +23,8 @@ pub enum Wake {
     Polls(Duration),
 }
 
+/// Times that a GPU thread gives the CPU away before its OS thread sleeps, where CPUs are scarce.
+const YIELDS: u32 = 8;
 /// Longest sleep of a proxy that is rung, where the system orders the two sides' accesses.
 const SLEEP: Duration = Duration::from_secs(3600);
 /// And where it refuses to: a ring can be missed then.
@@ -87,6 +89,8 @@ impl Shared {
         let ready = core::cell::RefCell::new(ready);
         let seen = core::cell::RefCell::new(None);
         let mut naps = Naps::new(&self.done);
+        // Other threads of a block have run before this sleeps; the proxy may only want this CPU.
+        let mut yields = if in_fiber() && self.policy.crowded() { YIELDS } else { 0 };
         let record = || WaitRecord { call: Call::Proxy as u32, team: -1, awaited: -1, address: 0, detail };
         wait_for(
             &self.policy,
@@ -94,6 +98,10 @@ impl Shared {
             record,
             || seen.borrow_mut().take().or_else(|| (ready.borrow_mut())()),
             |nap| {
+                if yields > 0 {
+                    yields -= 1;
+                    return dushmem_os::cpu::yield_now();
+                }
                 naps.nap(nap, || {
                     let found = (ready.borrow_mut())();
                     let held = found.is_some();

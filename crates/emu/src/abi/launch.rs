@@ -18,6 +18,8 @@ pub const COOPERATIVE: u32 = 1;
 pub const OS_THREADS: u32 = 2;
 /// Another part of the program was compiled without that.
 pub const MIXED: u32 = 4;
+/// From this bit: 0, or 1 more than how far the launch's own priority is below 0.
+const PRIORITY: u32 = 8;
 
 /// A launch, as the headers describe it.
 #[derive(Debug)]
@@ -25,7 +27,7 @@ pub const MIXED: u32 = 4;
 pub struct Launch {
     /// Size of this struct as the caller knows it.
     pub size: u32,
-    /// [`COOPERATIVE`], [`OS_THREADS`], [`MIXED`].
+    /// [`COOPERATIVE`], [`OS_THREADS`], [`MIXED`]; in the second byte a priority of its own.
     pub flags: u32,
     /// The kernel as the program names it.
     pub name: *const c_char,
@@ -82,6 +84,14 @@ impl Launch {
         self.flags & COOPERATIVE != 0
     }
 
+    /// Its own priority, or the stream's.
+    fn priority(&self, stream: i32) -> i32 {
+        match self.flags >> PRIORITY & 0xff {
+            0 => stream,
+            own => 1 - own as i32,
+        }
+    }
+
     /// A checked launch. From here on, dropping it releases the arguments.
     ///
     /// # Safety
@@ -89,19 +99,17 @@ impl Launch {
     unsafe fn grid(&self) -> Result<Grid> {
         // SAFETY: as the caller promises.
         let name = unsafe { self.name() };
-        if (self.size as usize) < size_of::<Launch>() || self.abi != ABI {
-            let detail = format!(
-                "{name}: compiled with headers of another version; compile it again with this library's dushcc"
-            );
-            return Err(Failure::new(Code::InvalidDeviceFunction, detail));
-        }
-        let (Some(body), Some(locate)) = (self.body, self.locate) else {
-            if let Some(release) = self.release {
-                // SAFETY: the launch fails, and nobody else releases.
-                unsafe { release(self.args) };
-            }
-            let detail = format!("{name}: the kernel is a null pointer");
-            return Err(Failure::new(Code::InvalidDeviceFunction, detail));
+        let of_another_version = (self.size as usize) < size_of::<Launch>() || self.abi != ABI;
+        let (Some(body), Some(locate), false) = (self.body, self.locate, of_another_version) else {
+            // Every version has the fields that this needs, where they are now.
+            self.give_up();
+            let why = match of_another_version {
+                true => {
+                    "compiled with headers of another version; compile it again with this library's dushcc"
+                }
+                false => "the kernel is a null pointer",
+            };
+            return Err(Failure::new(Code::InvalidDeviceFunction, format!("{name}: {why}")));
         };
         let kernel = Kernel { body, args: self.args, release: self.release, locate };
         let limit = if self.shared > device::SHARED_DEFAULT {
@@ -140,7 +148,7 @@ impl Launch {
             cooperative: self.is_cooperative(),
             os_threads: self.flags & OS_THREADS != 0,
             device: device::current(),
-            priority,
+            priority: self.priority(priority),
         }))
     }
 
@@ -161,9 +169,10 @@ impl Launch {
             return stream.add(work);
         }
         // SAFETY: as the caller promises.
-        let grid = unsafe { self.grid() }?.on_device(stream.device());
-        let (cooperative, threads) = (self.is_cooperative(), self.grid.count() * self.block.count());
-        stream.submit(move || run_grid(grid, cooperative, threads))
+        let grid = unsafe { self.grid() }?
+            .on_device(stream.device())
+            .with_priority(self.priority(stream.priority()));
+        stream.submit(move || run_grid(grid))
     }
 }
 
@@ -287,6 +296,13 @@ pub extern "C" fn dushmem_emu_sync_threads_vote(yes: c_int) -> u64 {
     u64::from(of) << 32 | u64::from(votes)
 }
 
+/// `__syncthreads`, after which one thread acts for all of the block: bit 0, the calling one. Bit 1: the others run
+/// at the same time, and have to be synchronised afterwards.
+#[unsafe(no_mangle)]
+pub extern "C" fn dushmem_emu_sync_once() -> c_int {
+    block::sync_once() as c_int
+}
+
 /// Waits for all threads of a cooperative launch.
 #[unsafe(no_mangle)]
 pub extern "C" fn dushmem_emu_sync_grid() {
@@ -375,4 +391,49 @@ pub unsafe extern "C" fn dushmem_emu_assert_failed(
     let [what, file, function] =
         [what, file, function].map(|text| unsafe { CStr::from_ptr(text) }.to_string_lossy());
     fault::trap(Code::Assert, &format!("{file}:{line}: {function}: Assertion `{what}` failed."));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::text;
+
+    unsafe extern "C" fn body(_: *mut c_void) {}
+    unsafe extern "C" fn locate(_: *mut Place) {}
+    /// # Safety
+    /// `count` is a number.
+    unsafe extern "C" fn release(count: *mut c_void) {
+        // SAFETY: as the caller promises.
+        unsafe { *count.cast::<u32>() += 1 };
+    }
+
+    #[test]
+    fn launches_of_other_headers_are_refused_and_their_arguments_released() {
+        let mut released = 0u32;
+        let launch = Launch {
+            size: size_of::<Launch>() as u32,
+            flags: 0,
+            name: c"old".as_ptr(),
+            body: Some(body),
+            args: (&raw mut released).cast(),
+            release: Some(release),
+            locate: Some(locate),
+            grid: Dim3::new(1, 1, 1),
+            block: Dim3::new(1, 1, 1),
+            shared: 0,
+            stream: std::ptr::null_mut(),
+            abi: ABI - 1,
+            kernel: std::ptr::null(),
+            parameters: None,
+        };
+        let smaller = Launch { size: launch.size - 8, abi: ABI, ..launch };
+        for old in [&launch, &smaller] {
+            // SAFETY: complete, whatever it says about its size; it never gets to the kernel.
+            let code = unsafe { dushmem_emu_launch(old) };
+            assert_eq!(code, Code::InvalidDeviceFunction as c_int);
+            let said = text(code).to_string_lossy();
+            assert!(said.contains("headers of another version"), "{said}");
+        }
+        assert_eq!(released, 2);
+    }
 }

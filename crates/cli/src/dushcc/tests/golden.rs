@@ -6,7 +6,7 @@ use super::rewritten;
 fn launch(name: &str, config: &str, arguments: &str) -> String {
     let shown = name.split_whitespace().collect::<String>().replace("template", "template ");
     format!(
-        "::dushmem::emu::launcher(\"{shown}\", [=](auto dushmem_f) -> decltype(dushmem_f({name})) {{ return dushmem_f({name}); }}, [=](auto... dushmem_a) {{ {name}(dushmem_a...); }}, ::dushmem::emu::config({config})){arguments}"
+        "::dushmem::emu::launcher(\"{shown}\", [=](auto dushmem_f) -> decltype(dushmem_f({shown})) {{ return dushmem_f({shown}); }}, [=](auto... dushmem_a) {{ {name}(dushmem_a...); }}, ::dushmem::emu::config({config})){arguments}"
     )
 }
 
@@ -181,6 +181,19 @@ fn dynamic_shared_memory_in_functions() {
 }
 
 #[test]
+fn alignment_of_shared_variables() {
+    for (text, wanted) in [
+        ("__shared__ alignas(16) float s[8];", "alignas(16) __shared__  float s[8];"),
+        ("static __shared__ alignas(T) int x;", "alignas(T) static __shared__  int x;"),
+        ("__shared__ volatile alignas(f(1, 2)) int x;", "alignas(f(1,2)) __shared__ volatile  int x;"),
+        ("alignas(8) __shared__ int x;", "alignas(8) __shared__ int x;"),
+        ("__shared__ alignas(\n16) int x;", "alignas(16) __shared__ \n int x;"),
+    ] {
+        assert_eq!(rewritten(&format!("void f() {{ {text} }}")), format!("void f() {{ {wanted} }}"));
+    }
+}
+
+#[test]
 fn uses_of_shared_memory_from_outside() {
     let declared = "[[maybe_unused]] static ::dushmem::emu::dynamic_shared<int> s;";
     for (text, wanted) in [
@@ -189,7 +202,10 @@ fn uses_of_shared_memory_from_outside() {
         ("auto *p = s; return s;", "auto *p = @; return @;"),
         // What works as it stands, and what isn't an expression.
         ("s[0] = &s[1] - a.s + b->s;", "s[0] = &s[1] - a.s + b->s;"),
-        ("int s = 1, t; T *s; for (int i = 0, s = 1;;) {}", "int s = 1, t; T *s; for (int i = 0, s = 1;;) {}"),
+        (
+            "int s = 1, t; T *s; for (int i = 0, s = 1;;) {}",
+            "int s = 1, t; T *s; for (int i = 0, s = 1;;) {}",
+        ),
         ("int t, s;", "int t, s;"),
     ] {
         let wanted = wanted.replace('@', "::dushmem::emu::shared_array(s)");

@@ -1,0 +1,81 @@
+//! Programs of `tests/kernels` with an OS thread for each GPU thread.
+use dushmem_testkit::folder::Folder;
+use dushmem_testkit::installation::{prefix, root};
+use dushmem_testkit::job::Job;
+use std::process::Command;
+use std::time::Duration;
+
+fn compile(folder: &Folder, sources: &[&str], options: &[&str]) -> String {
+    let paths = sources.iter().map(|source| root().join("tests/kernels").join(source));
+    let out = Command::new(prefix().join("bin/dushcc"))
+        .args(["-O1", "-g", "-Wall", "-Wextra", "-Werror", "-Wno-error=cpp"])
+        .args(options)
+        .args(paths)
+        .arg("-o")
+        .arg(folder.join("program"))
+        .output()
+        .expect("dushcc starts");
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    String::from_utf8_lossy(&out.stderr).into_owned()
+}
+
+#[track_caller]
+fn all_right(source: &str, pes: usize, settings: &[(&str, &str)]) {
+    let folder = Folder::new("os-threads");
+    compile(&folder, &[source], &["-fdushmem-os-threads"]);
+    let mut job = Job::new(pes, folder.join("program")).limit(Duration::from_secs(100));
+    for (name, value) in settings {
+        job = job.env(name, value.to_string());
+    }
+    let outcome = job.run();
+    assert_eq!(outcome.code, 0, "{}{}", outcome.stdout, outcome.stderr);
+    assert_eq!(outcome.stdout, "all right\n", "{}", outcome.stderr);
+}
+
+#[test]
+fn loops_that_never_give_way_and_shared_variables() {
+    all_right("os_threads.cu", 1, &[]);
+}
+
+#[test]
+fn what_kernels_do_together() {
+    all_right("groups.cu", 1, &[]);
+    all_right("device_api.cu", 2, &[]);
+    // The same program as fibers: shared variables are where they are.
+    all_right("groups.cu", 1, &[("DUSHMEM_EMU_THREADS", "fibers")]);
+}
+
+#[test]
+fn a_program_is_compiled_as_a_whole_or_refused() {
+    let folder = Folder::new("os-threads-not");
+    let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).expect("written");
+    let launch = "#include <cstdio>\n#include <cuda_runtime.h>\n__global__ void kernel() {}\n\
+                  void go() { kernel<<<1, 1>>>(); puts(cudaGetErrorString(cudaGetLastError())); }\n";
+    write("one.cu", launch);
+    write("two.cu", "#include <cuda_runtime.h>\nvoid go();\nint main() { go(); }\n");
+    let dushcc = |arguments: &[&str]| {
+        let done =
+            Command::new(prefix().join("bin/dushcc")).args(arguments).current_dir(folder.path()).output();
+        let done = done.expect("dushcc starts");
+        assert!(done.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
+    };
+    let says = |settings: &[(&str, &str)]| {
+        let ran =
+            Command::new(folder.join("program")).envs(settings.iter().copied()).output().expect("it runs");
+        String::from_utf8_lossy(&ran.stdout).into_owned()
+    };
+    dushcc(&["one.cu", "two.cu", "-o", "program"]);
+    assert_eq!(says(&[]), "no error\n");
+    let text = says(&[("DUSHMEM_EMU_THREADS", "os")]);
+    assert!(
+        text.contains("kernel: DUSHMEM_EMU_THREADS = os, but") && text.contains("-fdushmem-os-threads"),
+        "{text}"
+    );
+    dushcc(&["-fdushmem-os-threads", "one.cu", "two.cu", "-o", "program"]);
+    assert_eq!(says(&[]), "no error\n");
+    assert_eq!(says(&[("DUSHMEM_EMU_THREADS", "fibers")]), "no error\n");
+    dushcc(&["-c", "two.cu", "-o", "two.o"]);
+    dushcc(&["-fdushmem-os-threads", "one.cu", "two.o", "-o", "program"]);
+    let text = says(&[]);
+    assert!(text.contains("some files of the program were compiled with -fdushmem-os-threads"), "{text}");
+}
