@@ -9,9 +9,9 @@
  * | signal.h | put with signal, signal words                                                      |
  * | sync.h   | fence, quiet, waiting for and testing words                                        |
  * | coll.h   | barriers and collectives                                                           |
- * | launch.h | kernels of which all blocks, of all PEs, run at the same time                      |
+ * | launch.h | for the host: kernels of which all blocks, of all PEs, run at the same time        |
  *
- * Each declares templates in namespace dushmem::device, with their contracts; bodies are in impl/. The typed names
+ * The others declare templates in namespace dushmem::device, with their contracts; bodies are in impl/. The typed names
  * of both families (dushmem_int_p, nvshmemx_int_put_block, ...) are wrappers around them, generated: gen/device_*.h.
  * There is nothing to link on the device side: no relocatable device code is needed, and it does no harm.
  *

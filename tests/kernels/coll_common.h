@@ -3,6 +3,7 @@
 #ifndef COLL_COMMON_H
 #define COLL_COMMON_H
 #include <cstdio>
+#include <cstring>
 #include <cuda_runtime.h>
 #include <dushmem.h>
 #include <dushmemx.h>
@@ -93,6 +94,12 @@ static inline void check(bool good, const char *what, int line) {
   std::printf("PE %d: line %d: %s\n", dushmem_my_pe(), line, what);
 }
 
+// With "short" as argument fewer rounds, teams and scopes: for transports where every message takes its time.
+static bool in_short;
+static inline void look_at_arguments(int argc, char **argv) {
+  for (int i = 1; i < argc; i++) in_short = in_short || std::strcmp(argv[i], "short") == 0;
+}
+
 static inline Space make_space(size_t bytes) {
   Space space{};
   space.dest = (char *)dushmem_malloc(bytes);
@@ -130,6 +137,7 @@ static inline std::vector<dushmem_team_t> make_teams() {
   dushmem_team_t made, other;
   CHECK(dushmem_team_split_strided(DUSHMEM_TEAM_WORLD, n - 1, -1, n, nullptr, 0, &made) == 0);
   add(made);
+  if (in_short) return {DUSHMEM_TEAM_WORLD, made};
   CHECK(dushmem_team_split_2d(DUSHMEM_TEAM_WORLD, 2, nullptr, 0, &made, nullptr, 0, &other) == 0);
   add(made);
   add(other);

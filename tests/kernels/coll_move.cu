@@ -78,13 +78,13 @@ template <class S, class T> __device__ void move(const Space &space, const Membe
   alltoalls<S, T>(space, team, n, round);
 }
 
-template <class S> __global__ void moves(Space space, int handle, bool large) {
+template <class S> __global__ void moves(Space space, int handle, bool large, int rounds) {
   const Members team(handle);
   barriers<S>(space, team);
   for (size_t n : {size_t(0), size_t(1), size_t(7), size_t(1000)}) move<S, int>(space, team, n, (int)n);
   for (size_t n : {size_t(3), size_t(133)}) move<S, unsigned char>(space, team, n, 5);
   move<S, double2>(space, team, 301, 9);
-  for (int round = 0; round < 100; round++) {
+  for (int round = 0; round < rounds; round++) {
     fcollects<S, int>(space, team, 2, round);
     broadcasts<S, int>(space, team, 5, round);
     alltoalls<S, int>(space, team, round % 7, round);
@@ -93,15 +93,18 @@ template <class S> __global__ void moves(Space space, int handle, bool large) {
     for (size_t n : {size_t(9001), size_t(100000)}) move<S, int>(space, team, n, 3);
 }
 
-int main() {
+int main(int argc, char **argv) {
+  look_at_arguments(argc, argv);
   dushmem_init();
   const int n = dushmem_n_pes();
   const Space space = make_space(((size_t)n * 150000 + 400000) * sizeof(int));
   for (dushmem_team_t team : make_teams()) {
-    const bool large = team == DUSHMEM_TEAM_WORLD;
-    moves<thread_scope><<<1, 1>>>(space, team, large);
-    moves<warp_scope><<<1, 32>>>(space, team, false);
-    moves<block_scope><<<1, 70>>>(space, team, large);
+    const bool large = team == DUSHMEM_TEAM_WORLD && !in_short;
+    const int rounds = in_short ? 5 : 100;
+    moves<block_scope><<<1, 70>>>(space, team, large, rounds);
+    if (in_short && team != DUSHMEM_TEAM_WORLD) continue;
+    moves<thread_scope><<<1, 1>>>(space, team, large, rounds);
+    moves<warp_scope><<<1, 32>>>(space, team, false, rounds);
   }
   OK(cudaDeviceSynchronize());
   return finish(space);

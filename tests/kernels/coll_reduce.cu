@@ -94,7 +94,7 @@ template <class Op, class S, class T> __device__ void all_of(const Space &space,
   scatters<Op, S, T>(space, team, n, round);
 }
 
-template <class S> __global__ void combines(Space space, int handle, bool large) {
+template <class S> __global__ void combines(Space space, int handle, bool large, int rounds) {
   const Members team(handle);
   for (size_t n : {size_t(0), size_t(1), size_t(7), size_t(1000)}) {
     all_of<Sum, S, unsigned>(space, team, n, 1);
@@ -111,7 +111,7 @@ template <class S> __global__ void combines(Space space, int handle, bool large)
     scans<S, unsigned short>(space, team, n, 9);
   }
   // Changing contents, operations and lengths, without anything between.
-  for (int round = 0; round < 100; round++) {
+  for (int round = 0; round < rounds; round++) {
     reduces<Sum, S, unsigned>(space, team, 1 + (size_t)round % 3, round);
     reduces<Sum, S, unsigned>(space, team, 600 * (size_t)(round % 5), round);
     scatters<Sum, S, double>(space, team, 2, round);
@@ -169,6 +169,9 @@ template <class Op, class T> __global__ void reduce_halves(Space space, int hand
   d::reduce<block_scope, Op>(handle, space.to<T>(), (const T *)space.from<T>(), n);
 }
 
+// A host name as an argument.
+#define HOST(name) [](dushmem_team_t team, auto *dest, const auto *source, size_t n) { return name(team, dest, source, n); }
+
 // All bit patterns are operands somewhere. NaNs have many patterns, of which a device may make another.
 template <class T, class Host> void halves(const Space &space, Host host, int which, bool infinity_all_ones_fraction) {
   const size_t n = 65536 / 8 + 5;
@@ -192,28 +195,31 @@ template <class T, class Host> void halves(const Space &space, Host host, int wh
   CHECK(differ == 0);
 }
 
-int main() {
+int main(int argc, char **argv) {
+  look_at_arguments(argc, argv);
   dushmem_init();
   const int n = dushmem_n_pes();
   const Space space = make_space(((size_t)n * 21000 + 110000) * sizeof(double));
   for (dushmem_team_t team : make_teams()) {
-    const bool large = team == DUSHMEM_TEAM_WORLD;
-    combines<thread_scope><<<1, 1>>>(space, team, large);
-    combines<warp_scope><<<1, 32>>>(space, team, false);
-    combines<block_scope><<<1, 70>>>(space, team, large);
+    const bool large = team == DUSHMEM_TEAM_WORLD && !in_short;
+    const int rounds = in_short ? 5 : 100;
+    combines<block_scope><<<1, 70>>>(space, team, large, rounds);
+    if (in_short && team != DUSHMEM_TEAM_WORLD) continue;
+    combines<thread_scope><<<1, 1>>>(space, team, large, rounds);
+    combines<warp_scope><<<1, 32>>>(space, team, false, rounds);
     if (large) every_operation<<<1, 40>>>(space, team);
     special_values<<<1, 1>>>(space, team);
   }
   OK(cudaDeviceSynchronize());
   typedef dushmem_impl_half half_t;
   typedef dushmem_impl_bfloat16 bfloat_t;
-  halves<half_t>(space, dushmem_half_sum_reduce, 0, true);
-  halves<half_t>(space, dushmem_half_prod_reduce, 1, true);
-  halves<half_t>(space, dushmem_half_max_reduce, 2, true);
-  halves<half_t>(space, dushmem_half_min_reduce, 3, true);
-  halves<bfloat_t>(space, dushmem_bfloat16_sum_reduce, 0, false);
-  halves<bfloat_t>(space, dushmem_bfloat16_prod_reduce, 1, false);
-  halves<bfloat_t>(space, dushmem_bfloat16_max_reduce, 2, false);
-  halves<bfloat_t>(space, dushmem_bfloat16_min_reduce, 3, false);
+  halves<half_t>(space, HOST(dushmem_half_sum_reduce), 0, true);
+  halves<half_t>(space, HOST(dushmem_half_prod_reduce), 1, true);
+  halves<half_t>(space, HOST(dushmem_half_max_reduce), 2, true);
+  halves<half_t>(space, HOST(dushmem_half_min_reduce), 3, true);
+  halves<bfloat_t>(space, HOST(dushmem_bfloat16_sum_reduce), 0, false);
+  halves<bfloat_t>(space, HOST(dushmem_bfloat16_prod_reduce), 1, false);
+  halves<bfloat_t>(space, HOST(dushmem_bfloat16_max_reduce), 2, false);
+  halves<bfloat_t>(space, HOST(dushmem_bfloat16_min_reduce), 3, false);
   return finish(space);
 }

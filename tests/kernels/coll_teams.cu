@@ -45,6 +45,23 @@ __global__ void use_by_warps(Space space, Handles handles) {
   use<warp_scope>(space, Members(handles.at[warp]), (int)warp, 5);
 }
 
+// Each warp group its own team: barriers, with what was put before them.
+__global__ void meet_by_warp_groups(Space space, Handles handles) {
+  typedef d::scope::warpgroup S;
+  const unsigned group = threadIdx.x / (4 * (unsigned)warpSize);
+  const Members team(handles.at[group]);
+  int *const words = space.to<int>() + 1000 * group;
+  d::sync<S>(team.team);
+  for (int round = 1; round <= 10; round++) {
+    if (Together<S>::rank() == Together<S>::size() - 1)
+      for (int r = 0; r < team.n; r++) d::p(words + team.me, round, team.pe(r));
+    d::barrier<S>(team.team);
+    for (int r = 0; r < team.n; r++)
+      if (*(volatile int *)(words + r) != round) wrong(space, "after barrier", (long)group, r, round);
+    d::sync<S>(team.team);
+  }
+}
+
 // Waits until the host says which team there is now.
 __global__ void use_later(Space space, uint64_t *handle) {
   d::wait_until(handle, DUSHMEM_CMP_NE, uint64_t(0));
@@ -96,6 +113,7 @@ int main() {
   use_each<thread_scope><<<4, 1>>>(space, handles);
   use_each<block_scope><<<4, 40>>>(space, handles);
   use_by_warps<<<1, 128>>>(space, handles);
+  meet_by_warp_groups<<<1, 256>>>(space, handles);
   OK(cudaDeviceSynchronize());
 
   // From several streams, more kernels than CPUs.

@@ -2,7 +2,7 @@
 // the stream, branches that wait for each other, on one PE and across PEs. On each launch everything happens anew:
 // collectives meet, signals count on.
 #include <cstdio>
-#include <cuda_runtime.h>
+#include <hip/hip_runtime.h>
 #include <dushmem.h>
 #include <dushmemx.h>
 
@@ -11,9 +11,9 @@ static const int N = 256;
 
 #define OK(call)                                                                                               \
   do {                                                                                                         \
-    const cudaError_t error_ = (call);                                                                         \
-    if (error_ != cudaSuccess && failures++ < 20)                                                              \
-      std::printf("PE %d, line %d: %s: %s\n", me, __LINE__, #call, cudaGetErrorString(error_));                \
+    const hipError_t error_ = (call);                                                                         \
+    if (error_ != hipSuccess && failures++ < 20)                                                              \
+      std::printf("PE %d, line %d: %s: %s\n", me, __LINE__, #call, hipGetErrorString(error_));                \
   } while (0)
 
 static void same(const char *what, long got, long want) {
@@ -61,48 +61,50 @@ int main() {
   long *total = (long *)dushmem_calloc(1, sizeof(long));
   uint64_t *sig = (uint64_t *)dushmem_calloc(2, sizeof(uint64_t));
   long *round, *host_sum;
-  OK(cudaMallocManaged(&round, sizeof(long)));
-  OK(cudaMallocHost(&host_sum, 2 * sizeof(long)));
+  OK(hipMallocManaged(&round, sizeof(long)));
+  OK(hipHostMalloc((void **)&host_sum, 2 * sizeof(long)));
   *round = 0;
   int calls = 0;
 
-  cudaStream_t a, b;
-  cudaEvent_t forked, joined;
-  OK(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
-  OK(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
-  OK(cudaEventCreateWithFlags(&forked, cudaEventDisableTiming));
-  OK(cudaEventCreateWithFlags(&joined, cudaEventDisableTiming));
+  hipStream_t a, b;
+  hipEvent_t forked, joined;
+  OK(hipStreamCreateWithFlags(&a, hipStreamNonBlocking));
+  OK(hipStreamCreateWithFlags(&b, hipStreamNonBlocking));
+  OK(hipEventCreateWithFlags(&forked, hipEventDisableTiming));
+  OK(hipEventCreateWithFlags(&joined, hipEventDisableTiming));
 
-  cudaGraph_t graph;
-  cudaGraphExec_t exec;
-  OK(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal));
+  hipGraph_t graph;
+  hipGraphExec_t exec;
+  OK(hipStreamBeginCapture(a, hipStreamCaptureModeGlobal));
   begin<<<1, N, 0, a>>>(round, mine, me);
-  OK(cudaEventRecord(forked, a));
-  OK(cudaStreamWaitEvent(b, forked, 0));
+  OK(hipEventRecord(forked, a));
+  OK(hipStreamWaitEvent(b, forked, 0));
   // The receiving branch is put in first: it waits for the sending ones of this and the other PE.
   receive<<<1, 1, 0, a>>>(sig, round, 4);
   add_up<<<1, 32, 0, a>>>(theirs, sums);
   send<<<4, 64, 0, b>>>(theirs, mine, sig, N / 4, to);
   dushmemx_quiet_on_stream((void *)b);
-  OK(cudaLaunchHostFunc(b, count_call, &calls));
-  OK(cudaEventRecord(joined, b));
-  OK(cudaStreamWaitEvent(a, joined, 0));
+  OK(hipLaunchHostFunc(b, count_call, &calls));
+  OK(hipEventRecord(joined, b));
+  OK(hipStreamWaitEvent(a, joined, 0));
   // Collectives on the stream: each launch is another one of the team's.
   if (dushmemx_long_fcollect_on_stream(DUSHMEM_TEAM_WORLD, gathered, sums, 1, (void *)a) != 0) failures++;
   if (dushmemx_long_sum_reduce_on_stream(DUSHMEM_TEAM_WORLD, total, sums, 1, (void *)a) != 0) failures++;
-  OK(cudaMemcpyAsync(host_sum, total, sizeof(long), cudaMemcpyDeviceToHost, a));
+  OK(hipMemcpyAsync(host_sum, total, sizeof(long), hipMemcpyDeviceToHost, a));
   dushmemx_signal_op_on_stream(sig + 1, 1, DUSHMEM_SIGNAL_ADD, to, (void *)a);
   dushmemx_barrier_all_on_stream((void *)a);
-  OK(cudaStreamEndCapture(a, &graph));
+  OK(hipStreamEndCapture(a, &graph));
   same("the count of host calls", calls, 0);
   same("the signal", (long)sig[0], 0);
-  OK(cudaGraphInstantiate(&exec, graph, 0));
-  OK(cudaGraphDestroy(graph));
+  // Before that nobody may have launched.
+  dushmem_barrier_all();
+  OK(hipGraphInstantiate(&exec, graph, nullptr, nullptr, 0));
+  OK(hipGraphDestroy(graph));
   for (long launch = 1; launch <= 20; launch++) {
-    OK(cudaGraphLaunch(exec, a));
+    OK(hipGraphLaunch(exec, a));
     // Some launches follow each other without the host's waiting.
     if (launch % 5 == 2 || launch % 5 == 3) continue;
-    OK(cudaStreamSynchronize(a));
+    OK(hipStreamSynchronize(a));
     same("the round", *round, launch);
     same("the sum of what came", sums[0], expected(from, launch));
     long all = 0;
@@ -115,11 +117,11 @@ int main() {
     same("the count of host calls", calls, (int)launch);
     dushmem_barrier_all();
   }
-  OK(cudaGraphExecDestroy(exec));
-  OK(cudaStreamDestroy(a));
-  OK(cudaStreamDestroy(b));
-  OK(cudaEventDestroy(forked));
-  OK(cudaEventDestroy(joined));
+  OK(hipGraphExecDestroy(exec));
+  OK(hipStreamDestroy(a));
+  OK(hipStreamDestroy(b));
+  OK(hipEventDestroy(forked));
+  OK(hipEventDestroy(joined));
   uint64_t *all = (uint64_t *)dushmem_calloc(1, sizeof(uint64_t));
   dushmem_uint64_atomic_add(all, (uint64_t)failures, 0);
   dushmem_barrier_all();

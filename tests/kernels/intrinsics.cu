@@ -118,7 +118,7 @@ int main() {
   numbers<<<1, 1>>>(wrong);
   loads<<<1, 64>>>(wrong, words, vectors);
   halves<<<1, 64>>>(wrong, half_sum, pair_sum, brain_sum);
-  RUNTIME(DeviceSynchronize)();
+  EXPECT_HOST(RUNTIME(DeviceSynchronize)() == RUNTIME(Success));
   EXPECT_HOST(__half2float(*half_sum) == 32);
   EXPECT_HOST(__low2float(*pair_sum) == 64 && __high2float(*pair_sum) == 128);
   EXPECT_HOST(__bfloat162float(*brain_sum) == 64);

@@ -9,7 +9,7 @@ static __constant__ int table[4] = {1, 2, 3, 4};
 __device__ int offset = 5;
 __device__ double matrix[3][4];
 __device__ volatile int seen;
-__managed__ int shared_by_all = 3;
+__managed__ int shared_by_all = 3, written_by_kernel;
 static __device__ unsigned counter;
 
 struct Config {
@@ -30,7 +30,7 @@ __global__ void variables(int *wrong) {
   if (i == 0) {
     matrix[0][1] = 1.25;
     seen = 99;
-    shared_by_all = 12;
+    written_by_kernel = 12;
   }
 }
 
@@ -53,11 +53,11 @@ template <class T, int N> struct Buffer {
   T data[N];
   __host__ __device__ T sum() const {
     T total = T();
-#pragma unroll
     for (int i = 0; i < N; i++) total += data[i];
     return total;
   }
   __device__ void fill(T value) {
+#pragma unroll
     for (int i = 0; i < N; i++) data[i] = value;
   }
 };
@@ -87,6 +87,8 @@ template <class T, int N, class F> __global__ __launch_bounds__(256) void with_t
   } anonymous;
   const int i = int(threadIdx.x);
   if (i == 0) {
+    copy.fill(T(9));
+    EXPECT(copy.sum() == T(9 * N));
     copy = buffer;
     anonymous.x = f(10);
     anonymous.c[2] = 'z';
@@ -202,7 +204,7 @@ int main() {
   shared_by_all = 11;
   variables<<<2, 64>>>(wrong);
   cudaDeviceSynchronize();
-  EXPECT_HOST(shared_by_all == 12);
+  EXPECT_HOST(written_by_kernel == 12);
   double row[4];
   unsigned count = 0;
   EXPECT_HOST(cudaMemcpyFromSymbol(row, matrix, sizeof row) == cudaSuccess && row[1] == 1.25);

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <cuda_runtime.h>
+#include <hip/hip_runtime.h>
 #include <dushmem.h>
 #include <dushmemx.h>
 #include <nvshmem.h>
@@ -24,40 +24,48 @@ __global__ void meet(uint64_t *count, int pes) {
   __syncthreads();
 }
 
+__device__ static void rest() {
+#if defined(__HIP_DEVICE_COMPILE__)
+  __builtin_amdgcn_s_sleep(10);
+#elif !defined(__HIPCC__)
+  __nanosleep(200);
+#endif
+}
+
 // A block of each PE at the barrier, between blocks that wait for it.
 __global__ void barrier_inside(int *flag, int *out) {
   if (blockIdx.x == gridDim.x - 1) {
     dushmemx_barrier_all_block();
     if (threadIdx.x == 0) atomicExch(flag, 1);
   } else if (threadIdx.x == 0) {
-    while (atomicAdd(flag, 0) == 0) __nanosleep(200);
+    while (atomicAdd(flag, 0) == 0) rest();
   }
   __syncthreads();
   if (threadIdx.x == 0) atomicAdd(out, 1);
 }
 
 static int refused(const char *how) {
-  cudaStream_t stream;
-  cudaGraph_t graph;
+  hipStream_t stream;
+  hipGraph_t graph;
   int *word = (int *)dushmem_calloc(1, sizeof(int));
-  if (cudaStreamCreate(&stream) != cudaSuccess) return 2;
-  if (cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed) != cudaSuccess) return 3;
+  if (hipStreamCreate(&stream) != hipSuccess) return 2;
+  if (hipStreamBeginCapture(stream, hipStreamCaptureModeRelaxed) != hipSuccess) return 3;
   if (std::strcmp(how, "fetch") == 0) {
     // Waits for its stream.
     const int got = dushmemx_int_g_on_stream(word, 0, (void *)stream);
     std::printf("got %d\n", got);
   } else if (std::strcmp(how, "invalid") == 0) {
-    if (cudaStreamSynchronize(stream) != cudaErrorStreamCaptureUnsupported) return 4;
+    if (hipStreamSynchronize(stream) != hipErrorStreamCaptureUnsupported) return 4;
     dushmemx_int_p_on_stream(word, 1, 0, (void *)stream);
   } else if (std::strcmp(how, "ended") == 0) {
     // A graph that outlives the job.
-    cudaGraphExec_t exec;
+    hipGraphExec_t exec;
     dushmemx_int_p_on_stream(word, 1, 0, (void *)stream);
-    if (cudaStreamEndCapture(stream, &graph) != cudaSuccess) return 5;
-    if (cudaGraphInstantiate(&exec, graph, 0) != cudaSuccess) return 6;
+    if (hipStreamEndCapture(stream, &graph) != hipSuccess) return 5;
+    if (hipGraphInstantiate(&exec, graph, nullptr, nullptr, 0) != hipSuccess) return 6;
     dushmem_finalize();
-    const cudaError_t error = cudaGraphLaunch(exec, stream);
-    std::printf("%s: %s\n", cudaGetErrorName(error), cudaGetErrorString(error));
+    const hipError_t error = hipGraphLaunch(exec, stream);
+    std::printf("%s: %s\n", hipGetErrorName(error), hipGetErrorString(error));
     return 0;
   }
   std::printf("went on\n");
@@ -70,8 +78,8 @@ int main(int argc, char **argv) {
   n = dushmem_n_pes();
   if (argc > 1) return refused(argv[1]);
   uint64_t *count = (uint64_t *)dushmem_calloc(1, sizeof(uint64_t));
-  cudaStream_t stream;
-  if (cudaStreamCreate(&stream) != cudaSuccess) return 2;
+  hipStream_t stream;
+  if (hipStreamCreate(&stream) != hipSuccess) return 2;
 
   int most = 0, asked = 0;
   void *args[] = {&count, &n};
@@ -87,7 +95,7 @@ int main(int argc, char **argv) {
     dushmem_barrier_all();
     const dim3 grid = round == 0 ? dim3(0, 0, 0) : dim3((unsigned)most);
     same("the launch", dushmemx_collective_launch((const void *)meet, grid, block, args, 0, stream), 0);
-    if (cudaStreamSynchronize(stream) != cudaSuccess) failures++;
+    if (hipStreamSynchronize(stream) != hipSuccess) failures++;
     same("the blocks that met", (long)*count, (long)most * n);
     dushmem_barrier_all();
   }
@@ -102,16 +110,16 @@ int main(int argc, char **argv) {
        NVSHMEMX_ERROR_INVALID_VALUE);
   same("no grid size", dushmemx_collective_launch_query_gridsize((const void *)meet, block, args, 0, nullptr),
        DUSHMEMX_ERROR_INVALID_VALUE);
-  same("the last error", cudaGetLastError(), cudaSuccess);
+  same("the last error", hipGetLastError(), hipSuccess);
 
   int *flag, *out;
-  if (cudaMallocManaged(&flag, sizeof(int)) != cudaSuccess || cudaMallocManaged(&out, sizeof(int)) != cudaSuccess)
+  if (hipMallocManaged(&flag, sizeof(int)) != hipSuccess || hipMallocManaged(&out, sizeof(int)) != hipSuccess)
     return 3;
   *flag = *out = 0;
   void *inside[] = {&flag, &out};
   same("a kernel with a barrier",
        nvshmemx_collective_launch((const void *)barrier_inside, dim3(5), dim3(32), inside, 0, stream), 0);
-  if (cudaStreamSynchronize(stream) != cudaSuccess) failures++;
+  if (hipStreamSynchronize(stream) != hipSuccess) failures++;
   same("its blocks", *out, 5);
 
   *count = 0;

@@ -3,7 +3,7 @@
 #include <complex>
 #include <cstdio>
 #include <cstring>
-#include <cuda_runtime.h>
+#include <hip/hip_runtime.h>
 #include <dushmem.h>
 #include <dushmemx.h>
 #include <nvshmem.h>
@@ -12,7 +12,7 @@
 
 static int me, n, failures, round_now;
 static const int K = 3;
-static cudaStream_t stream;
+static hipStream_t stream;
 static char *arena;
 static size_t used;
 static const size_t ARENA = 8 << 20;
@@ -203,7 +203,7 @@ static void nines(const Case &c, int count) {
 }
 static void copied(const Case &c, int count) {
   const size_t bytes = c.type->bytes * (size_t)count;
-  if (cudaMemcpyAsync(c.buffer + bytes, c.buffer, bytes, cudaMemcpyDefault, stream) != cudaSuccess) failures++;
+  if (hipMemcpyAsync(c.buffer + bytes, c.buffer, bytes, hipMemcpyDefault, stream) != hipSuccess) failures++;
 }
 template <class T> static void add_wait_until(const char *name, void (*function)(T *, int, T, void *)) {
   add(name, (Function)function, type_of<T>(), 2,
@@ -278,9 +278,9 @@ SIZED(iput, 2 * K, iput_it, strided_left, 0)
 SIZED(iget, 2 * K, iput_it, strided_right, 0)
 SIZED(put_signal, K, put_signal_it, of_left, 5)
 SIZED(put_signal_nbi, K, put_signal_it, of_left, 5)
-SIZED(fcollect, n * K, collect_it, of_all)
-SIZED(alltoall, n * K, collect_it, for_me)
-SIZED(broadcast, K, broadcast_it, of_root)
+SIZED(fcollect, n * K, collect_it, of_all, 0)
+SIZED(alltoall, n * K, collect_it, for_me, 0)
+SIZED(broadcast, K, broadcast_it, of_root, 0)
 
 // The others
 static void add_signal_op(const char *name, void (*function)(uint64_t *, uint64_t, int, int, void *)) {
@@ -295,7 +295,7 @@ static void add_signal_wait_until(const char *name, void (*function)(uint64_t *,
       [](const Case &c) {
         dushmemx_signal_op_on_stream(c.sig, 9, DUSHMEM_SIGNAL_ADD, right(), stream);
         ((void (*)(uint64_t *, int, uint64_t, void *))c.function)(c.sig, DUSHMEM_CMP_EQ, 9, stream);
-        if (cudaMemcpyAsync(c.buffer, c.sig, sizeof *c.sig, cudaMemcpyDefault, stream) != cudaSuccess) failures++;
+        if (hipMemcpyAsync(c.buffer, c.sig, sizeof *c.sig, hipMemcpyDefault, stream) != hipSuccess) failures++;
       },
       nine, 9);
 }
@@ -347,20 +347,20 @@ int main() {
   me = dushmem_my_pe();
   n = dushmem_n_pes();
   arena = (char *)dushmem_calloc(1, ARENA);
-  if (arena == nullptr || cudaStreamCreate(&stream) != cudaSuccess) return 2;
+  if (arena == nullptr || hipStreamCreate(&stream) != hipSuccess) return 2;
 
 #define CASE(kind, name) add_##kind(#name, name);
 #include "on_stream_names.inc"
 #undef CASE
   if (used > ARENA) return 3;
 
-  cudaGraph_t graph;
-  cudaGraphExec_t exec;
-  if (cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal) != cudaSuccess) return 4;
+  hipGraph_t graph;
+  hipGraphExec_t exec;
+  if (hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal) != hipSuccess) return 4;
   for (const Case &c : cases) c.enqueue(c);
   dushmemx_barrier_all_on_stream(stream);
-  if (cudaStreamEndCapture(stream, &graph) != cudaSuccess) return 5;
-  if (cudaGraphInstantiate(&exec, graph, 0) != cudaSuccess) return 6;
+  if (hipStreamEndCapture(stream, &graph) != hipSuccess) return 5;
+  if (hipGraphInstantiate(&exec, graph, nullptr, nullptr, 0) != hipSuccess) return 6;
   for (round_now = 1; round_now <= 3; round_now++) {
     for (const Case &c : cases) {
       std::memset(c.buffer, 0, c.elements * c.type->bytes);
@@ -372,8 +372,8 @@ int main() {
         type->store(type->reduced + (size_t)i * type->bytes, reduced(me, i));
       }
     dushmem_barrier_all();
-    if (cudaGraphLaunch(exec, stream) != cudaSuccess) return 7;
-    if (cudaStreamSynchronize(stream) != cudaSuccess) return 8;
+    if (hipGraphLaunch(exec, stream) != hipSuccess) return 7;
+    if (hipStreamSynchronize(stream) != hipSuccess) return 8;
     for (const Case &c : cases) check(c);
     for (const Fetch &f : fetches) {
       char got[32] = {}, want[32] = {};
@@ -383,7 +383,7 @@ int main() {
     }
     dushmem_barrier_all();
   }
-  if (cudaGraphExecDestroy(exec) != cudaSuccess || cudaGraphDestroy(graph) != cudaSuccess) return 9;
+  if (hipGraphExecDestroy(exec) != hipSuccess || hipGraphDestroy(graph) != hipSuccess) return 9;
   const size_t calls = cases.size() + fetches.size();
   uint64_t *all = (uint64_t *)dushmem_calloc(1, sizeof(uint64_t));
   dushmem_uint64_atomic_add(all, (uint64_t)failures, 0);

@@ -2,9 +2,10 @@
 //   all            order, completion, results of many threads, a full ring, contexts; prints "all right"
 //   again          init and finalize three times with kernels in between, and a fork
 //   exit           the last PE ends the job by a request, with status 7, while the others wait
-//   busy           requests for ever, until somebody ends a PE
+//   busy           the last PE is killed while it and all others post requests
 //   speed          figures
 //   bad-...        requests that end the job
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <cuda_runtime.h>
@@ -316,9 +317,9 @@ int main(int argc, char **argv) {
     run_speed(stream);
   } else if (!std::strcmp(argv[1], "busy")) {
     Heap h = allocate(dushmem_n_pes());
-    std::printf("busy\n");
-    std::fflush(stdout);
     for_ever<<<2, 16, 0, stream>>>(h);
+    usleep(100000);
+    if (me == dushmem_n_pes() - 1) kill(getpid(), SIGKILL);
     cudaStreamSynchronize(stream);
   } else {
     run_bad(argv[1], stream);

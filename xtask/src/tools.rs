@@ -18,7 +18,7 @@ enum Without {
     Skip(&'static str),
 }
 
-const TOOLS: [Tool; 8] = [
+const TOOLS: [Tool; 9] = [
     Tool { program: "gcc", package: "gcc", without: Without::Stop },
     Tool { program: "g++", package: "g++", without: Without::Stop },
     Tool { program: "clang", package: "clang", without: Without::Skip("headers and kernels with clang") },
@@ -27,15 +27,20 @@ const TOOLS: [Tool; 8] = [
     Tool { program: "cmake", package: "cmake", without: Without::Skip("the CMake package") },
     Tool { program: "make", package: "make", without: Without::Skip("the CMake package") },
     Tool { program: "pkg-config", package: "pkg-config", without: Without::Skip("the pkg-config file") },
+    Tool { program: HIPCC, package: "hipcc", without: Without::Skip("kernels with hipcc") },
 ];
+
+/// AMD's compiler, with what it needs: some hundred megabytes.
+const HIPCC: &str = "hipcc";
 
 /// Names of nvcc's parts on PyPI; nvcc works as they install it.
 const NVCC: [&str; 5] =
     ["nvidia-cuda-nvcc", "nvidia-cuda-crt", "nvidia-cuda-runtime", "nvidia-nvvm", "nvidia-cuda-cccl"];
 
-/// Installs what is missing. Gives nvcc's path, where there is one; it is installed only if `nvcc`.
-pub fn install(target: &Path, nvcc: bool) -> Result<Option<PathBuf>, String> {
-    let missing = |tool: &&Tool| !has(tool.program);
+/// Installs what is missing. Gives nvcc's path, where there is one; compilers for GPUs are installed only if
+/// `gpu_compilers`.
+pub fn install(target: &Path, gpu_compilers: bool) -> Result<Option<PathBuf>, String> {
+    let missing = |tool: &&Tool| (gpu_compilers || tool.program != HIPCC) && !has(tool.program);
     let mut packages: Vec<&str> = TOOLS.iter().filter(missing).map(|tool| tool.package).collect();
     if !has("python3") {
         packages.extend(["python3", "python3-venv"]);
@@ -57,7 +62,7 @@ pub fn install(target: &Path, nvcc: bool) -> Result<Option<PathBuf>, String> {
         return Ok(Some(path.into()));
     }
     let found = find_nvcc(target);
-    if found.is_some() || !nvcc {
+    if found.is_some() || !gpu_compilers {
         return Ok(found);
     }
     if let Err(message) = wheels(target) {

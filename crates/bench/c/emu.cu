@@ -1,6 +1,6 @@
 /* Rows of dushbench about kernels on the CPU.
  *
- * Usage: emu SECTION, under dushrun. Sections: kernels (one PE), put (two PEs).
+ * Usage: emu SECTION, under dushrun. Sections: kernels (one PE), put and proxy (two PEs).
  * Prints one line a row: row <name> <PEs> <bytes> <ours> <raw> <ours min> <raw min> <unit>, tab separated;
  * ours and raw are medians, raw is 0 where there is nothing to compare with. */
 #include <algorithm>
@@ -181,7 +181,44 @@ static void puts(cudaStream_t stream) {
   dushmem_free(dest);
 }
 
+__global__ void fetch_adds(uint64_t *word, int count, int pe) {
+  for (int i = 0; i < count; i++) dushmem::device::atomic_fetch_add(word, uint64_t(1), pe);
+}
+__global__ void put_each(uint64_t *dest, const uint64_t *source, size_t words, int count, int pe) {
+  for (int i = 0; i < count; i++) dushmem::device::put(dest, source, words, pe);
+  dushmem::device::quiet();
+}
+
+/* A peer that is out of the kernel's reach: what a request to the proxy costs. */
+static void requests(cudaStream_t stream) {
+  const int other = dushmem_my_pe() ^ 1;
+  uint64_t *dest = static_cast<uint64_t *>(dushmem_calloc(128, 8));
+  uint64_t *source = static_cast<uint64_t *>(dushmem_calloc(128, 8));
+  dushmem_barrier_all();
+  const auto measure = [&](const char *name, size_t bytes, int count, auto launch) {
+    Samples ours;
+    for (int r = 0; r < REPS + 2; r++) {
+      const double start = now_ns();
+      launch();
+      ok(cudaStreamSynchronize(stream));
+      if (r >= 2) ours.add((now_ns() - start) / count / 1e3);
+    }
+    row(name, bytes, ours, {}, "us");
+  };
+  if (dushmem_my_pe() == 0) {
+    measure("fetch_add by request", 8, 500, [&] { fetch_adds<<<1, 1, 0, stream>>>(dest, 500, other); });
+    measure("requests, 256 threads", 8, 256 * 10,
+            [&] { fetch_adds<<<1, 256, 0, stream>>>(dest, 10, other); });
+    measure("put by request", 1024, 500, [&] { put_each<<<1, 1, 0, stream>>>(dest, source, 128, 500, other); });
+    measure("put by request", 8, 5000, [&] { put_each<<<1, 1, 0, stream>>>(dest, source, 1, 5000, other); });
+  }
+  dushmem_barrier_all();
+  dushmem_free(source);
+  dushmem_free(dest);
+}
+
 int main(int argc, char **argv) {
+  if (argc == 2 && std::strcmp(argv[1], "proxy") == 0) setenv("DUSHMEM_EMU_REMOTE", "1", 1);
   dushmem_init();
   cudaStream_t stream;
   ok(cudaStreamCreate(&stream));
@@ -193,8 +230,10 @@ int main(int argc, char **argv) {
     plain(stream);
   } else if (argc == 2 && std::strcmp(argv[1], "put") == 0) {
     puts(stream);
+  } else if (argc == 2 && std::strcmp(argv[1], "proxy") == 0) {
+    requests(stream);
   } else {
-    std::fprintf(stderr, "usage: emu kernels|put\n");
+    std::fprintf(stderr, "usage: emu kernels|put|proxy\n");
     return 2;
   }
   ok(cudaStreamDestroy(stream));

@@ -82,7 +82,7 @@ fn run(args: &Args) -> Result<Vec<rows::Row>, tools::ToolError> {
     }
     if wanted(Section::Emu) {
         let kernels = tools::Program::build("emu.cu", include_str!("../c/emu.cu"))?;
-        for (n, part) in [(1, "kernels"), (2, "put")] {
+        for (n, part) in [(1, "kernels"), (2, "put"), (2, "proxy")] {
             rows.extend(rows::parse(&kernels.run(n, &[part])?)?);
         }
     }

@@ -62,36 +62,6 @@ matrix! {
     clang_cxx20 "clang++" "c++20";
 }
 
-/// In a device compiler the names that kernels may call are left to the device headers, which reach the
-/// library through the aliases.
-#[test]
-fn device_compilers_find_aliases() {
-    let folder = Folder::new("alias");
-    let file = folder.join("alias.cc");
-    // What the device header will do, here without a device compiler.
-    let text = "#include <dushmem/impl/host_common.h>\n\
-                #undef DUSHMEM_IMPL_DEVICE_COMPILER\n#define DUSHMEM_IMPL_DEVICE_COMPILER 1\n\
-                #include <dushmemx.h>\n#include <nvshmemx.h>\n#include <dushmem/gen/host_alias.h>\n\
-                inline void dushmem_int_p(int *dest, int value, int pe) { dushmem_host_int_p(dest, value, pe); }\n\
-                inline int nvshmem_my_pe() { return nvshmem_host_my_pe(); }\n\
-                int main() { dushmem_init(); int *x = static_cast<int *>(dushmem_malloc(4));\n\
-                dushmem_int_p(x, nvshmem_my_pe() + 7, 0); int y = *x; dushmem_finalize(); return y - 7; }\n";
-    std::fs::write(&file, text).expect("writing a source file");
-    let soname = folder.join("libdushmem.so.0");
-    let _ = std::os::unix::fs::symlink(common::library(), &soname);
-    let out = folder.join("alias");
-    common::succeed(
-        Command::new("g++")
-            .args(["-std=c++17", "-Wall", "-Wextra", "-Werror", "-I"])
-            .arg(common::include())
-            .arg(&file)
-            .arg(&soname)
-            .args(["-Wl,-rpath,$ORIGIN", "-o"])
-            .arg(&out),
-    );
-    common::succeed(&mut common::alone(&out));
-}
-
 /// Compiles a text that includes all headers.
 fn compiles_text(name: &str, compiler: &str, standard: &str, text: &str) {
     if !common::available(compiler) {

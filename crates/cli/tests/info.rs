@@ -34,6 +34,31 @@ fn values_and_their_origins_are_shown() {
 }
 
 #[test]
+fn how_kernels_reach_other_pes_is_shown() {
+    let info = || Job::of(&tools::program("dushinfo"));
+    for (variable, value, path) in [
+        ("DUSHMEM_EMU_REMOTE", "0", "load and store"),
+        ("DUSHMEM_EMU_REMOTE", "1", "requests to the proxy"),
+        ("DUSHMEM_EMU_REMOTE", "all", "requests to the proxy"),
+        ("DUSHMEM_TRANSPORT", "loopback", "requests to the proxy"),
+    ] {
+        let text = info().env(variable, value).run().success().stdout;
+        assert!(
+            text.contains(&format!("\nkernels:    reach the other PEs by {path}\n")),
+            "{variable}: {text}"
+        );
+        let json = info().env(variable, value).words("--json").run().success().stdout;
+        let facts: serde_json::Value = serde_json::from_str(&json).expect("valid JSON");
+        assert_eq!(facts["kernels_reach_pes_by"], path);
+    }
+    let outcome = info().env("DUSHMEM_EMU_REMOTE", "some").run();
+    assert!(
+        outcome.code == 1 && outcome.stdout.contains("error: DUSHMEM_EMU_REMOTE=some: write 1"),
+        "{outcome:?}"
+    );
+}
+
+#[test]
 fn variables_without_effect_are_shown_where_set() {
     let info = || Job::of(&tools::program("dushinfo"));
     assert!(!info().run().success().stdout.contains("NVSHMEM_QP_DEPTH"));

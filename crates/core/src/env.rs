@@ -144,7 +144,7 @@ pub fn find(prefixes: &[&str], name: &str, get: &dyn Fn(&str) -> Option<String>)
 }
 
 /// Variables with the prefix that are not settings of the library: those of the tools and of the launcher.
-const OTHERS: [&str; 8] = [
+const OTHERS: [&str; 9] = [
     "DUSHMEM_LAUNCH",
     "DUSHMEM_PE",
     "DUSHMEM_NPES",
@@ -153,6 +153,7 @@ const OTHERS: [&str; 8] = [
     "DUSHMEM_PREFIX",
     "DUSHMEM_NVCC",
     "DUSHMEM_EMU_DEVICES",
+    "DUSHMEM_EMU_WARP",
 ];
 
 /// What is worth saying about the names of the variables that are set: near misses of those that dushmem reads,
@@ -326,6 +327,14 @@ impl Settings {
             shown,
             warnings,
         })
+    }
+
+    /// How kernels on the CPU reach the other PEs.
+    pub fn kernel_path(&self) -> &'static str {
+        match (self.transport, self.hidden) {
+            (TransportKind::Shm, Hidden::Nobody) => "load and store",
+            _ => "requests to the proxy",
+        }
     }
 
     /// The settings of an empty environment.

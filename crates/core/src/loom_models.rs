@@ -227,11 +227,11 @@ fn one_producer_and_a_proxy_that_sleeps_go_round_the_ring() {
 }
 
 #[test]
-fn two_producers_share_a_ring_that_is_too_small() {
-    requests(2, &[&[false, true], &[true]], 2);
+fn a_result_keeps_the_only_slot_from_another_producer() {
+    requests(1, &[&[true], &[false]], 2);
 }
 
 #[test]
-fn two_producers_fill_a_ring_of_one_slot_each() {
+fn two_producers_without_results_share_a_slot() {
     requests(1, &[&[false], &[false]], 2);
 }

@@ -188,7 +188,7 @@ fn wait_slow<R>(
     let record = record();
     let _noted = slot.map(|slot| slot.note(&record));
     if let Some(hook) = hook {
-        let value = wait_in_fiber(hook, &record, ready, sleep);
+        let value = wait_in_fiber(policy, hook, &record, ready, sleep);
         hook(Giving::Ended);
         return value;
     }
@@ -213,12 +213,16 @@ const NAP_MIN: Duration = Duration::from_micros(50);
 const NAP_MAX: Duration = Duration::from_millis(10);
 
 fn wait_in_fiber<R>(
+    policy: &SpinPolicy,
     hook: GiveWay,
     record: &WaitRecord,
     ready: &mut dyn FnMut() -> Option<R>,
     mut sleep: impl FnMut(Duration),
 ) -> R {
     let mut nap = NAP_MIN;
+    // The hook spins where CPUs are free. Elsewhere, as on a host thread, who is waited for may need a moment of
+    // this CPU only, which is less than a sleep and a wake-up.
+    let mut yields = policy.yields();
     loop {
         while hook(Giving::Wait(record)) == Yielded::Ran {
             if let Some(value) = ready() {
@@ -227,6 +231,11 @@ fn wait_in_fiber<R>(
         }
         if let Some(value) = ready() {
             return value;
+        }
+        if yields > 0 {
+            yields -= 1;
+            dushmem_os::cpu::yield_now();
+            continue;
         }
         sleep(nap);
         if let Some(value) = ready() {
@@ -295,7 +304,8 @@ impl Doorbell {
     /// Wakes the sleepers. They arm the bell again if they sleep again.
     #[cold]
     pub fn wake(&self) {
-        if self.armed.swap(0, Ordering::SeqCst) != 0 {
+        // What fails writes nothing: of several that ring at a time, one disarms.
+        if self.armed.compare_exchange(1, 0, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
             self.bell.fetch_add(1, Ordering::SeqCst);
             park::wake_all(&self.bell);
         }

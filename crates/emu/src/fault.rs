@@ -1,6 +1,6 @@
 //! Kernels that fail: traps and assertions, which end the kernel, and signals, which end the process.
-use crate::block;
 use crate::error::Code;
+use crate::{block, kernel, watch};
 use dushmem_os::crash;
 use dushmem_os::signal::number;
 use std::fmt::Write;
@@ -10,11 +10,11 @@ use std::sync::Once;
 /// code, as on a GPU. Outside kernels the process ends.
 pub fn trap(code: Code, what: &str) -> ! {
     let Some(position) = block::position() else {
-        dushmem_os::say::say(&format!("dushmem: {what} outside of kernels"));
+        dushmem_os::say::say(&format!("{}{what} outside of kernels", watch::heading()));
         crash::silence();
         std::process::abort();
     };
-    dushmem_os::say::say(&format!("dushmem: {position}: {what}"));
+    dushmem_os::say::say(&format!("{}{position}: {what}", watch::heading()));
     block::fail_grid(code, &format!("{position}: {what}"));
     block::abandon();
     unreachable!("an abandoned thread does not run on");
@@ -53,7 +53,10 @@ fn report(signal: i32, address: Option<usize>) {
         _ => "a signal",
     };
     let mut line = Line { bytes: [0; 512], len: 0 };
-    let _ = write!(line, "dushmem: {position}: {name}");
+    let _ = match kernel::my_pe() {
+        Some(pe) => write!(line, "dushmem: PE {pe}: {position}: {name}"),
+        None => write!(line, "dushmem: {position}: {name}"),
+    };
     if let Some(address) = address {
         let _ = match signal {
             number::SIGSEGV | number::SIGBUS if block::overflow(address).is_some() => {

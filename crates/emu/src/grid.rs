@@ -8,6 +8,7 @@ use crate::device::{self, Threads};
 use crate::error::{Code, Failure, Result};
 use crate::grid_barrier::GridBarrier;
 use crate::random::{self, Permutation, Random};
+use crate::urgent::Urgency;
 use crate::{board, helpers, os_block};
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -149,6 +150,7 @@ pub struct Grid {
     barrier: GridBarrier,
     device: u32,
     failed: AtomicBool,
+    urgency: Urgency,
 }
 
 /// Launches that this process has made: the orders of each are its own.
@@ -191,6 +193,7 @@ impl Grid {
             barrier: GridBarrier::default(),
             device: device::current(),
             failed: AtomicBool::new(false),
+            urgency: Urgency::default(),
         };
         check_shape(name, grid, block)?;
         made.seed = random::seed().map(|seed| {
@@ -236,6 +239,20 @@ impl Grid {
     /// The device of the stream that runs it, where that isn't the calling thread's.
     pub fn on_device(mut self, device: u32) -> Grid {
         self.device = device;
+        self
+    }
+
+    pub(crate) fn device(&self) -> u32 {
+        self.device
+    }
+
+    pub(crate) fn threads_in_all(&self) -> u64 {
+        self.blocks * self.block.count()
+    }
+
+    /// The priority of the stream that runs it.
+    pub fn with_priority(mut self, priority: i32) -> Grid {
+        self.urgency = Urgency::of(priority);
         self
     }
 
@@ -328,6 +345,7 @@ impl Grid {
         }
         self.start = Instant::now();
         let grid = Arc::new(self);
+        grid.urgency.begin();
         helpers::watch(&grid);
         if grid.cooperative {
             for _ in 1..grid.blocks {
@@ -374,9 +392,13 @@ impl Grid {
     /// The number of the block that the calling OS thread, which has run so many, runs next.
     #[inline]
     pub(crate) fn begin_block(&self, ended: u64) -> Option<u64> {
+        self.urgency.give_way();
         let position = self.next.fetch_add(1, Ordering::Relaxed);
-        if position >= self.blocks {
-            return None;
+        if position + 1 >= self.blocks {
+            self.urgency.end();
+            if position >= self.blocks {
+                return None;
+            }
         }
         // A look at the clock costs as much as a small block.
         if self.blocks > 1

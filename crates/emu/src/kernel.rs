@@ -65,6 +65,13 @@ pub(crate) fn attach(world: &Arc<World>, proxy: u64) {
     unsafe { STATE.0.get().write(state) };
 }
 
+/// The PE that kernels belong to. Takes no lock.
+pub(crate) fn my_pe() -> Option<i32> {
+    // SAFETY: changes at attach and detach only; a number that is out of date would be told in a message.
+    let pe = unsafe { (*STATE.0.get()).my_pe };
+    (pe >= 0).then_some(pe)
+}
+
 /// No kernel runs any more.
 pub(crate) fn detach() {
     // SAFETY: as the caller says.

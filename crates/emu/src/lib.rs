@@ -11,6 +11,7 @@
 //! | [`stream`] | one worker thread a stream, its queue, what it waits for |
 //! | [`event`] | points in a stream, with their time |
 //! | [`graph`] | operations with their dependencies: capture, graphs, their launches |
+//! | `urgent` | launches of higher priority begin first |
 //! | [`occupancy`] | how many blocks are resident at once |
 //! | [`grid`] | launches: their limits, which OS thread runs which block |
 //! | [`block`] | the threads of one block as fibers on one OS thread |
@@ -48,5 +49,6 @@ mod os_block;
 pub mod proxy;
 pub mod random;
 pub mod stream;
+mod urgent;
 pub mod warp;
 pub mod watch;

@@ -8,6 +8,7 @@ use crate::device::{
 };
 use crate::error::{Code, Failure, Result};
 use crate::grid::Dim3;
+use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex};
 
 /// Blocks of so many threads and bytes of dynamic shared memory that one multiprocessor holds.
@@ -57,29 +58,37 @@ pub fn check_cooperative(name: &str, grid: Dim3, block: Dim3, shared: usize) -> 
     Err(Failure::new(Code::CooperativeLaunchTooLarge, detail))
 }
 
-/// Threads of cooperative launches under way.
-static RESERVED: Mutex<u64> = Mutex::new(0);
+/// Threads of cooperative launches under way, by device.
+static RESERVED: Mutex<BTreeMap<u32, u64>> = Mutex::new(BTreeMap::new());
 static FREED: Condvar = Condvar::new();
 const ALL_THREADS: u64 = MULTIPROCESSORS as u64 * THREADS_PER_MULTIPROCESSOR as u64;
 
 /// Room for the threads of a cooperative launch, until dropped.
 #[derive(Debug)]
-pub struct Room(u64);
+pub struct Room {
+    device: u32,
+    threads: u64,
+}
 
-/// Waits until all threads of a cooperative launch can be resident beside those of others, as a device would.
-pub fn reserve(threads: u64) -> Room {
+/// Waits until all threads of a cooperative launch can be resident on the device beside those of others, as a
+/// device would.
+pub fn reserve(device: u32, threads: u64) -> Room {
     let threads = threads.min(ALL_THREADS);
     let mut reserved = RESERVED.lock().unwrap_or_else(|e| e.into_inner());
-    while *reserved + threads > ALL_THREADS {
+    while reserved.get(&device).copied().unwrap_or(0) + threads > ALL_THREADS {
         reserved = FREED.wait(reserved).unwrap_or_else(|e| e.into_inner());
     }
-    *reserved += threads;
-    Room(threads)
+    *reserved.entry(device).or_default() += threads;
+    Room { device, threads }
 }
 
 impl Drop for Room {
     fn drop(&mut self) {
-        *RESERVED.lock().unwrap_or_else(|e| e.into_inner()) -= self.0;
+        let mut reserved = RESERVED.lock().unwrap_or_else(|e| e.into_inner());
+        if let Some(used) = reserved.get_mut(&self.device) {
+            *used -= self.threads;
+        }
+        drop(reserved);
         FREED.notify_all();
     }
 }

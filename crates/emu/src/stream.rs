@@ -271,7 +271,7 @@ impl Stream {
         self.device
     }
 
-    /// The priority it was made with. Emulated streams run at the same time whatever their priority.
+    /// The priority it was made with, from 0 down to -5: blocks of the lower number begin first.
     pub fn priority(&self) -> i32 {
         self.priority
     }

@@ -257,7 +257,7 @@ fn report(launch: &Launch, stalled: Vec<&Seen>, now: Instant, limit: Duration) {
 }
 
 /// How lines about kernels begin: with the PE where a launcher has given the process one.
-fn heading() -> String {
+pub(crate) fn heading() -> String {
     match std::env::var("DUSHMEM_PE") {
         Ok(pe) => format!("dushmem: PE {pe}: "),
         Err(_) => "dushmem: ".into(),

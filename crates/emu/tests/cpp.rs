@@ -72,6 +72,7 @@ fn memory() {
 #[test]
 fn graphs() {
     run(&compiler(), "graphs", &[], &[""]);
+    run(&compiler(), "captures", &[], &[""]);
 }
 
 #[test]

@@ -7,12 +7,17 @@ use std::process::Command;
 
 /// Compiles the sources to one program and runs it once for each width of warps.
 fn all_right(sources: &[&str], warps: &[&str], says: &str) {
+    all_right_with(&[], sources, warps, says);
+}
+
+fn all_right_with(options: &[&str], sources: &[&str], warps: &[&str], says: &str) {
     let folder = Folder::new("language");
     let program = folder.join("program");
     let sources: Vec<PathBuf> =
         sources.iter().map(|source| root().join("tests/kernels").join(source)).collect();
     let compiled = Command::new(prefix().join("bin/dushcc"))
         .args(["-O1", "-g", "-Wall", "-Wextra", "-Werror"])
+        .args(options)
         .args(&sources)
         .arg("-o")
         .arg(&program)
@@ -51,9 +56,19 @@ fn cooperative_groups() {
 #[test]
 fn atomics() {
     all_right(&["atomics.cu"], &["32"], "all right\n");
+    all_right(&["atomic_refs.cu"], &["32"], "all right\n");
 }
 
 #[test]
 fn intrinsics() {
     all_right(&["intrinsics.cu"], &["32"], "all right\n");
+}
+
+#[test]
+fn with_an_os_thread_for_each_gpu_thread() {
+    let options = ["-fdushmem-os-threads"];
+    all_right_with(&options, &["groups.cu"], &["32"], "all right\n");
+    all_right_with(&options, &["lanes.hip.cpp"], &["32", "64"], "all right\n");
+    let says = "from a kernel: 5 text 1.50\nall right\n";
+    all_right_with(&options, &["language.cu", "language_part.cu"], &["32"], says);
 }

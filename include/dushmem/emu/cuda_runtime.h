@@ -11,6 +11,7 @@
 #define RT_HIP 0
 #include "../impl/emu_runtime.inc"
 #include "../impl/emu_graph.inc"
+#include "../impl/emu_launch_ex.inc"
 #undef RT_DEFAULT
 #undef RT_STREAM
 #undef RT

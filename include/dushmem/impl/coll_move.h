@@ -34,14 +34,14 @@ DUSHMEM_IMPL_FN void check_buffers(const void *dest, size_t to, const void *sour
 }
 
 template <class S>
-DUSHMEM_IMPL_FN void broadcast_bytes(const members &team, char *dest, const char *source, size_t bytes, int root, S s) {
+DUSHMEM_IMPL_APART void broadcast_bytes(const members &team, char *dest, const char *source, size_t bytes, int root, S s) {
   const char *const call = "broadcast";
   const bool is_root = team.me == root;
   const int from = team.pe(root);
   if (buffered(team, bytes)) {
     sync(s);
     if (is_root) {
-      mail(team, bytes, [=](int) { return piece{source, bytes}; }, call, s);
+      mail(team, load{source, bytes, 0, bytes, 0, bytes}, call, s);
       copy_own(dest, source, bytes, s);
     } else {
       if (leads(s)) await_mail(team, from, call);
@@ -57,7 +57,7 @@ DUSHMEM_IMPL_FN void broadcast_bytes(const members &team, char *dest, const char
   meet(team, number, call, s);
   if (team.n == 2 || bytes / (size_t)team.n < scattered_bytes) {
     if (is_root) {
-      for (others o = each(); o.more(team); o.next()) put_bytes<S>(dest, source, bytes, team.pe(o.rank(team)), call);
+      put_all<S>(team, dest, source, bytes, call);
       copy_own(dest, source, bytes, s);
       publish(s);
       note_all(team, number, 1, call, s);
@@ -72,7 +72,7 @@ DUSHMEM_IMPL_FN void broadcast_bytes(const members &team, char *dest, const char
   if (is_root) {
     for (others o = each(); o.more(team); o.next()) {
       const size_t at = (size_t)o.rank(team) * part;
-      if (const size_t count = rest(bytes, at, part)) put_bytes<S>(dest + at, source + at, count, team.pe(o.rank(team)), call);
+      if (const size_t count = rest(bytes, at, part)) put_apart<S>(dest + at, source + at, count, team.pe(o.rank(team)), call);
     }
     publish(s);
     note_all(team, number, 1, call, s);
@@ -83,7 +83,7 @@ DUSHMEM_IMPL_FN void broadcast_bytes(const members &team, char *dest, const char
   const size_t at = (size_t)team.me * part, count = rest(bytes, at, part);
   for (others o = each(); o.more(team); o.next())
     if (o.rank(team) != root && count != 0)
-      put_bytes<S>(dest + at, (is_root ? source : dest) + at, count, team.pe(o.rank(team)), call);
+      put_apart<S>(dest + at, (is_root ? source : dest) + at, count, team.pe(o.rank(team)), call);
   if (is_root) copy_own(dest, source, bytes, s);
   publish(s);
   for (others o = mine(s); o.more(team); o.next())
@@ -95,20 +95,21 @@ DUSHMEM_IMPL_FN void broadcast_bytes(const members &team, char *dest, const char
 
 /* Block j of each member becomes block `me` of the member j; with `step` 0 all blocks are the same one. */
 template <class S>
-DUSHMEM_IMPL_FN void exchange_blocks(const members &team, char *dest, const char *source, size_t bytes, size_t step,
+DUSHMEM_IMPL_APART void exchange_blocks(const members &team, char *dest, const char *source, size_t bytes, size_t step,
                                      const char *call, S s) {
   char *const own_block = dest + (size_t)team.me * bytes;
   const char *const own_source = source + (size_t)team.me * step;
+  const size_t total = step == 0 ? bytes : bytes * (size_t)team.n;
   if (buffered(team, bytes) || (dest == source && step != 0)) {
     sync(s);
     /* In place, a piece of a block is overwritten when that piece of all blocks has been sent. */
     for (size_t at = 0; at < bytes; at += team.cell) {
-      const size_t largest = least(bytes - at, team.cell);
-      mail(team, largest, [=](int rank) { return piece{source + (size_t)rank * step + at, largest}; }, call, s);
+      const size_t count = least(bytes - at, team.cell);
+      mail(team, load{source, bytes, step, total, at, team.cell}, call, s);
       if (at == 0) copy_own(own_block, own_source, bytes, s);
       await_all_mail(team, call, s);
       for (others o = each(); o.more(team); o.next())
-        copy_own(dest + (size_t)o.rank(team) * bytes + at, message(team, o.rank(team)), largest, s);
+        copy_own(dest + (size_t)o.rank(team) * bytes + at, message(team, o.rank(team)), count, s);
       sync(s);
       done_with_all(team, call, s);
     }
@@ -118,7 +119,7 @@ DUSHMEM_IMPL_FN void exchange_blocks(const members &team, char *dest, const char
   const uint64_t number = next_call(team);
   meet(team, number, call, s);
   for (others o = each(); o.more(team); o.next())
-    put_bytes<S>(own_block, source + (size_t)o.rank(team) * step, bytes, team.pe(o.rank(team)), call);
+    put_apart<S>(own_block, source + (size_t)o.rank(team) * step, bytes, team.pe(o.rank(team)), call);
   copy_own(own_block, own_source, bytes, s);
   publish(s);
   note_all(team, number, 1, call, s);
@@ -130,7 +131,7 @@ DUSHMEM_IMPL_FN void exchange_blocks(const members &team, char *dest, const char
 constexpr size_t collect_head = 64;
 
 template <class S>
-DUSHMEM_IMPL_FN void collect_bytes(const members &team, char *dest, const char *source, size_t bytes, S s) {
+DUSHMEM_IMPL_APART void collect_bytes(const members &team, char *dest, const char *source, size_t bytes, S s) {
   const char *const call = "collect";
   const uint64_t length = bytes, number = next_call(team);
   /* All know all lengths after the first message, so all agree who puts directly. */
@@ -139,13 +140,13 @@ DUSHMEM_IMPL_FN void collect_bytes(const members &team, char *dest, const char *
   for (others o = mine(s); o.more(team); o.next()) {
     const int pe = team.pe(o.rank(team));
     await_room(team, pe, call);
-    put_bytes<scope::thread>(team.buffer(own_count(team.at(words::sent, pe)), team.me), &length, sizeof length, pe, call);
+    put_apart<scope::thread>(team.buffer(own_count(team.at(words::sent, pe)), team.me), &length, sizeof length, pe, call);
   }
   publish(s);
   if (bytes <= inlined)
     for (others o = each(); o.more(team); o.next()) {
       const int pe = team.pe(o.rank(team));
-      put_bytes<S>(team.buffer(own_count(team.at(words::sent, pe)), team.me) + collect_head, source, bytes, pe, call);
+      put_apart<S>(team.buffer(own_count(team.at(words::sent, pe)), team.me) + collect_head, source, bytes, pe, call);
     }
   publish(s);
   for (others o = mine(s); o.more(team); o.next()) post(team, team.pe(o.rank(team)), call);
@@ -170,8 +171,7 @@ DUSHMEM_IMPL_FN void collect_bytes(const members &team, char *dest, const char *
   }
   if (direct) {
     if (bytes > inlined) {
-      for (others o = each(); o.more(team); o.next())
-        put_bytes<S>(dest + own_at, source, bytes, team.pe(o.rank(team)), call);
+      put_all<S>(team, dest + own_at, source, bytes, call);
       publish(s);
       note_all(team, number, 1, call, s);
     }

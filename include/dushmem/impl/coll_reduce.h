@@ -77,69 +77,58 @@ DUSHMEM_IMPL_FN void combine_prefix(const members &team, T *dest, const T *own, 
   }
 }
 
+/* What a vector is combined into. */
 enum class result { all, own_block, inclusive, exclusive };
 
-/* One step: everybody's elements to everybody. */
-template <class Op, result Kind, class T, class S>
-DUSHMEM_IMPL_FN void combine_short(const members &team, T *dest, const T *source, size_t n, const char *call, S s) {
-  const size_t bytes = n * sizeof(T), step = Kind == result::own_block ? bytes : 0;
-  sync(s);
-  mail(team, bytes, [=](int rank) { return piece{(const char *)source + (size_t)rank * step, bytes}; }, call, s);
-  await_all_mail(team, call, s);
-  const T *const own = source + (Kind == result::own_block ? (size_t)team.me * n : 0);
-  if (Kind == result::all || Kind == result::own_block)
-    combine<Op>(team, dest, own, n, s);
-  else
-    combine_prefix<Op>(team, dest, own, n, Kind == result::inclusive, s);
-  sync(s);
-  done_with_all(team, call, s);
-  sync(s);
+/* How it is divided, in bytes: block r is the part of member r. Blocks and buffers are multiples of 64 bytes, elements
+ * have sizes that divide 64. */
+struct division {
+  size_t block, total;
+};
+
+DUSHMEM_IMPL_FN division divided(const members &team, size_t bytes, result kind) {
+  const size_t n = (size_t)team.n;
+  if (kind == result::own_block) return division{bytes, bytes * n};
+  return division{((bytes + n - 1) / n + 63) / 64 * 64, bytes};
 }
 
-/* In pieces. The part of rank r are the `each` elements from r * each on, as far as there are. */
-template <class Op, result Kind, class T, class S>
-DUSHMEM_IMPL_FN void combine_long(const members &team, T *dest, const T *source, size_t n, const char *call, S s) {
-  constexpr size_t line = sizeof(T) < 64 ? 64 / sizeof(T) : 1;
-  const size_t blocks = (size_t)team.n;
-  const size_t each = Kind == result::own_block ? n : ((n + blocks - 1) / blocks + line - 1) / line * line;
-  const size_t total = Kind == result::own_block ? n * blocks : n;
-  const size_t most = team.cell / sizeof(T), own_at = (size_t)team.me * each;
-  const uint64_t number = next_call(team);
-  const auto count = [=](int rank, size_t at) {
-    const size_t begin = (size_t)rank * each;
-    return begin < total ? rest(least(each, total - begin), at, most) : 0;
-  };
-  const auto send = [=](size_t at) {
-    mail(team, least(each - at, most) * sizeof(T),
-         [=](int rank) {
-           const size_t elements = count(rank, at);
-           return piece{(const char *)(source + (elements ? (size_t)rank * each + at : 0)), elements * sizeof(T)};
-         },
-         call, s);
-  };
+/* All results of which each element is the same for those that get it. */
+template <class Op, class T, class S>
+DUSHMEM_IMPL_APART void reduce_vector(const members &team, T *dest, const T *source, size_t bytes, result kind,
+                                      const char *call, S s) {
+  const char *const from = (const char *)source;
   sync(s);
-  send(0);
-  for (size_t at = 0; at < each; at += most) {
-    if (at + most < each) send(at + most);
+  if (one_shot(team, bytes)) {
+    const size_t step = kind == result::own_block ? bytes : 0;
+    mail(team, load{from, bytes, step, step ? bytes * (size_t)team.n : bytes, 0, bytes}, call, s);
     await_all_mail(team, call, s);
-    const size_t elements = count(team.me, at), from = own_at + at;
-    T *const to = Kind == result::own_block ? dest + at : dest + from;
-    if (elements != 0) {
-      if (Kind == result::all || Kind == result::own_block)
-        combine<Op>(team, to, source + from, elements, s);
-      else
-        combine_prefixes<Op>(team, to, source + from, elements, Kind == result::inclusive, s);
-    }
-    if (Kind != result::own_block && elements != 0) {
+    combine<Op>(team, dest, (const T *)(from + (size_t)team.me * step), bytes / sizeof(T), s);
+    sync(s);
+    done_with_all(team, call, s);
+    sync(s);
+    return;
+  }
+  const division d = divided(team, bytes, kind);
+  const size_t most = team.cell;
+  const uint64_t number = next_call(team);
+  load what{from, d.block, d.block, d.total, 0, most};
+  mail(team, what, call, s);
+  for (size_t at = 0; at < d.block; at += most) {
+    what.at = at + most;
+    if (what.at < d.block) mail(team, what, call, s);
+    await_all_mail(team, call, s);
+    what.at = at;
+    const size_t count = what.bytes(team.me);
+    char *const to = (char *)dest + (kind == result::own_block ? at : (size_t)team.me * d.block + at);
+    if (count != 0) combine<Op>(team, (T *)to, (const T *)what.from(team.me), count / sizeof(T), s);
+    if (kind == result::all && count != 0) {
       sync(s);
-      for (others o = impl::each(); o.more(team); o.next())
-        put_bytes<S>(to, Kind == result::all ? (const char *)to : message(team, o.rank(team)), elements * sizeof(T),
-                     team.pe(o.rank(team)), call);
+      put_all<S>(team, to, to, count, call);
     }
     publish(s);
     done_with_all(team, call, s);
   }
-  if (Kind != result::own_block) {
+  if (kind == result::all) {
     note_all(team, number, 1, call, s);
     await_all_notes(team, number, 1, call, s);
     sync(s);
@@ -148,22 +137,119 @@ DUSHMEM_IMPL_FN void combine_long(const members &team, T *dest, const T *source,
   sync(s);
 }
 
-template <class S, class Op, result Kind, class T>
-DUSHMEM_IMPL_FN int combine_all(int32_t handle, T *dest, const T *source, size_t n, const char *arg, const char *call) {
-  static_assert(sizeof(T) <= 64, "elements fit into a buffer");
-  members team;
-  if (!open<S>(handle, team, call)) return 1;
-  const int blocks = Kind == result::own_block ? team.n : 1;
+template <class Op, class T, class S>
+DUSHMEM_IMPL_APART void scan_vector(const members &team, T *dest, const T *source, size_t bytes, bool inclusive,
+                                    const char *call, S s) {
+  const char *const from = (const char *)source;
+  sync(s);
+  if (one_shot(team, bytes)) {
+    mail(team, load{from, bytes, 0, bytes, 0, bytes}, call, s);
+    await_all_mail(team, call, s);
+    combine_prefix<Op>(team, dest, source, bytes / sizeof(T), inclusive, s);
+    sync(s);
+    done_with_all(team, call, s);
+    sync(s);
+    return;
+  }
+  const division d = divided(team, bytes, result::inclusive);
+  const size_t most = team.cell;
+  const uint64_t number = next_call(team);
+  load what{from, d.block, d.block, d.total, 0, most};
+  mail(team, what, call, s);
+  for (size_t at = 0; at < d.block; at += most) {
+    what.at = at + most;
+    if (what.at < d.block) mail(team, what, call, s);
+    await_all_mail(team, call, s);
+    what.at = at;
+    if (const size_t count = what.bytes(team.me)) {
+      char *const to = (char *)dest + ((size_t)team.me * d.block + at);
+      combine_prefixes<Op>(team, (T *)to, (const T *)what.from(team.me), count / sizeof(T), inclusive, s);
+      sync(s);
+      for (others o = each(); o.more(team); o.next())
+        put_apart<S>(to, message(team, o.rank(team)), count, team.pe(o.rank(team)), call);
+    }
+    publish(s);
+    done_with_all(team, call, s);
+  }
+  note_all(team, number, 1, call, s);
+  await_all_notes(team, number, 1, call, s);
+  sync(s);
+  if (leads(s)) own_count(team.calls(), number);
+  sync(s);
+}
+
+/* On GPUs types with the same arithmetic share one function: fewer to compile. */
+#ifdef DUSHMEM_EMU
+template <class Op, class T> struct computed_as {
+  typedef T type;
+};
+#else
+template <size_t Bytes, bool Signed> struct integer_of;
+template <> struct integer_of<1, false> {
+  typedef unsigned char type;
+};
+template <> struct integer_of<2, false> {
+  typedef unsigned short type;
+};
+template <> struct integer_of<4, false> {
+  typedef unsigned int type;
+};
+template <> struct integer_of<8, false> {
+  typedef unsigned long long type;
+};
+template <> struct integer_of<1, true> {
+  typedef signed char type;
+};
+template <> struct integer_of<2, true> {
+  typedef short type;
+};
+template <> struct integer_of<4, true> {
+  typedef int type;
+};
+template <> struct integer_of<8, true> {
+  typedef long long type;
+};
+template <class Op, class T, bool Integer = std::is_integral<T>::value> struct computed_as {
+  typedef T type;
+};
+template <class Op, class T> struct computed_as<Op, T, true> {
+  static constexpr bool ordered = std::is_same<Op, op_max>::value || std::is_same<Op, op_min>::value;
+  typedef typename integer_of<sizeof(T), ordered && std::is_signed<T>::value>::type type;
+};
+#endif
+
+/* Bytes of a vector of which there are so many blocks, and the checks of both buffers. */
+template <class T>
+DUSHMEM_IMPL_FN size_t checked(const T *dest, const T *source, size_t n, int blocks, const char *arg, const char *call) {
+  static_assert(sizeof(T) <= 64 && (sizeof(T) & (sizeof(T) - 1)) == 0, "elements of 1, 2, 4, ... 64 bytes");
   const size_t bytes = bytes_of(n, sizeof(T));
   if (!DUSHMEM_IMPL_IS(bytes <= SIZE_MAX / 2 / (size_t)blocks))
     fault(call, arg, (int64_t)n, "more than the address space; was the number negative?");
-  if (n == 0) return 0;
-  check_own(dest, bytes, alignof(T), call, "dest");
-  check_local(source, call, "source");
-  if (one_shot(team, bytes))
-    combine_short<Op, Kind>(team, dest, source, n, call, S{});
-  else
-    combine_long<Op, Kind>(team, dest, source, n, call, S{});
+  if (n != 0) {
+    check_own(dest, bytes, alignof(T), call, "dest");
+    check_local(source, call, "source");
+  }
+  return bytes;
+}
+
+template <class S, class Op, class T>
+DUSHMEM_IMPL_FN int reduce_as(int32_t handle, T *dest, const T *source, size_t n, result kind, const char *call) {
+  members team;
+  if (!open<S>(handle, team, call)) return 1;
+  const size_t bytes = checked(dest, source, n, kind == result::own_block ? team.n : 1, "nreduce", call);
+  typedef typename computed_as<Op, T>::type C;
+  if (n != 0) reduce_vector<Op>(team, (C *)dest, (const C *)source, bytes, kind, call, S{});
+  return 0;
+}
+
+template <class S, class Op, class T>
+DUSHMEM_IMPL_FN int scan_as(int32_t handle, T *dest, const T *source, size_t n, result kind, const char *call) {
+  static_assert(std::is_same<Op, op_sum>::value, "scans are sums");
+  members team;
+  if (!open<S>(handle, team, call)) return 1;
+  const size_t bytes = checked(dest, source, n, 1, "nelems", call);
+  typedef typename computed_as<Op, T>::type C;
+  if (n != 0) scan_vector<Op>(team, (C *)dest, (const C *)source, bytes, kind == result::inclusive, call, S{});
   return 0;
 }
 
@@ -171,21 +257,19 @@ DUSHMEM_IMPL_FN int combine_all(int32_t handle, T *dest, const T *source, size_t
 
 template <class S, class Op, class T>
 DUSHMEM_IMPL_FN int reduce(int32_t team, T *dest, const T *source, size_t nreduce) {
-  return impl::combine_all<S, Op, impl::result::all>(team, dest, source, nreduce, "nreduce", "reduce");
+  return impl::reduce_as<S, Op>(team, dest, source, nreduce, impl::result::all, "reduce");
 }
 template <class S, class Op, class T>
 DUSHMEM_IMPL_FN int reducescatter(int32_t team, T *dest, const T *source, size_t nreduce) {
-  return impl::combine_all<S, Op, impl::result::own_block>(team, dest, source, nreduce, "nreduce", "reducescatter");
+  return impl::reduce_as<S, Op>(team, dest, source, nreduce, impl::result::own_block, "reducescatter");
 }
 template <class S, class Op, class T>
 DUSHMEM_IMPL_FN int inscan(int32_t team, T *dest, const T *source, size_t nelems) {
-  static_assert(std::is_same<Op, op::sum>::value, "scans are sums");
-  return impl::combine_all<S, Op, impl::result::inclusive>(team, dest, source, nelems, "nelems", "inscan");
+  return impl::scan_as<S, Op>(team, dest, source, nelems, impl::result::inclusive, "inscan");
 }
 template <class S, class Op, class T>
 DUSHMEM_IMPL_FN int exscan(int32_t team, T *dest, const T *source, size_t nelems) {
-  static_assert(std::is_same<Op, op::sum>::value, "scans are sums");
-  return impl::combine_all<S, Op, impl::result::exclusive>(team, dest, source, nelems, "nelems", "exscan");
+  return impl::scan_as<S, Op>(team, dest, source, nelems, impl::result::exclusive, "exscan");
 }
 
 } // namespace device

@@ -17,7 +17,7 @@ constexpr int radix = 8;
 DUSHMEM_IMPL_FN uint64_t next_call(const members &team) { return own_count(team.calls()) + 1; }
 
 /* All members have made call `number`. Begins and ends with a synchronisation of the scope. */
-template <class S> DUSHMEM_IMPL_FN void meet(const members &team, uint64_t number, const char *call, S s) {
+template <class S> DUSHMEM_IMPL_APART void meet(const members &team, uint64_t number, const char *call, S s) {
   publish(s);
   if (leads(s)) own_count(team.calls(), number);
   for (int64_t known = 1; known < team.n; known *= radix) {

@@ -89,58 +89,91 @@ struct others {
 template <class S> DUSHMEM_IMPL_FN others mine(S s) { return others{(int)size(s), 1 + (int)rank(s)}; }
 DUSHMEM_IMPL_FN others each() { return others{1, 1}; }
 
-/* ---- Messages. `Piece piece(rank)` says what goes to a member. ---- */
+/* ---- Moving bytes. Functions of their own on GPUs, where the compilers would copy them into every call. ---- */
 
-struct piece {
-  const char *at;
-  size_t bytes;
+#ifdef DUSHMEM_EMU
+#define DUSHMEM_IMPL_APART DUSHMEM_IMPL_FN
+#else
+#define DUSHMEM_IMPL_APART static __device__ __attribute__((__noinline__, __unused__))
+#endif
+
+DUSHMEM_IMPL_FN size_t least(size_t a, size_t b) { return a < b ? a : b; }
+
+/* Of `total`, the at most `most` from `from` on. */
+DUSHMEM_IMPL_FN size_t rest(size_t total, size_t from, size_t most) { return from < total ? least(total - from, most) : 0; }
+
+template <class S> DUSHMEM_IMPL_APART void put_apart(void *dest, const void *source, size_t bytes, int pe, const char *call) {
+  put_bytes<S>(dest, source, bytes, pe, call);
+}
+
+/* To all other members. */
+template <class S>
+DUSHMEM_IMPL_FN void put_all(const members &team, char *dest, const char *source, size_t bytes, const char *call) {
+  for (others o = each(); o.more(team); o.next()) put_apart<S>(dest, source, bytes, team.pe(o.rank(team)), call);
+}
+
+/* Copies in the own memory; all threads of the scope. */
+template <class S> DUSHMEM_IMPL_APART void copy_own(void *dest, const void *source, size_t bytes, S s) {
+  if (dest != source && bytes != 0) copy((char *)dest, (const char *)source, bytes, s);
+}
+
+/* ---- Messages ---- */
+
+/* What goes to the members: of block r, which begins at r * step and ends after `block` bytes, or where all data end,
+ * the at most `most` bytes from `at` on. */
+struct load {
+  const char *source;
+  size_t block, step, total, at, most;
+
+  DUSHMEM_IMPL_MEMBER size_t bytes(int rank) const {
+    return rest(rest(total, (size_t)rank * step, block), at, most);
+  }
+  DUSHMEM_IMPL_MEMBER const char *from(int rank) const { return source + ((size_t)rank * step + at); }
 };
 
 DUSHMEM_IMPL_FN uint64_t *own_word(const members &team, words array) { return team.at(array, state().my_pe); }
 
 /* Waits until the next message to PE `pe` has a buffer. */
-DUSHMEM_IMPL_FN void await_room(const members &team, int pe, const char *call) {
+DUSHMEM_IMPL_APART void await_room(const members &team, int pe, const char *call) {
   const uint64_t sent = own_count(team.at(words::sent, pe));
   if (sent - own_count(team.began()) >= 2) wait_word(team.at(words::room, pe), DUSHMEM_CMP_GE, sent - 1, call);
 }
 
-DUSHMEM_IMPL_FN void post(const members &team, int pe, const char *call) {
+DUSHMEM_IMPL_APART void post(const members &team, int pe, const char *call) {
   const uint64_t sent = own_count(team.at(words::sent, pe)) + 1;
   own_count(team.at(words::sent, pe), sent);
   set_word(own_word(team, words::mail), sent, pe, call);
 }
 
-/* Sends one message to each other member, of `largest` bytes at most. The scope has synchronised since the data were
- * written, and since its threads last looked at a count. */
-template <class S, class Of>
-DUSHMEM_IMPL_FN void mail(const members &team, size_t largest, Of of, const char *call, S s) {
-  if (largest <= lane_bytes || size(s) == 1) {
-    for (others o = mine(s); o.more(team); o.next()) {
-      const int pe = team.pe(o.rank(team));
-      const piece p = of(o.rank(team));
-      await_room(team, pe, call);
-      put_bytes<scope::thread>(team.buffer(own_count(team.at(words::sent, pe)), team.me), p.at, p.bytes, pe, call);
-      post(team, pe, call);
-    }
-    return;
+/* Sends one message to each other member. The scope has synchronised since the data were written, and since its
+ * threads last looked at a count. */
+template <class S> DUSHMEM_IMPL_APART void mail(const members &team, const load &what, const char *call, S s) {
+  const bool alone = size(s) == 1 || least(what.block - what.at, what.most) <= lane_bytes;
+  for (others o = mine(s); o.more(team); o.next()) {
+    const int to = o.rank(team), pe = team.pe(to);
+    await_room(team, pe, call);
+    if (!alone) continue;
+    if (const size_t bytes = what.bytes(to))
+      put_apart<scope::thread>(team.buffer(own_count(team.at(words::sent, pe)), team.me), what.from(to), bytes, pe, call);
+    post(team, pe, call);
   }
-  for (others o = mine(s); o.more(team); o.next()) await_room(team, team.pe(o.rank(team)), call);
+  if (alone) return;
   sync(s);
   for (others o = each(); o.more(team); o.next()) {
-    const int pe = team.pe(o.rank(team));
-    const piece p = of(o.rank(team));
-    put_bytes<S>(team.buffer(own_count(team.at(words::sent, pe)), team.me), p.at, p.bytes, pe, call);
+    const int to = o.rank(team), pe = team.pe(to);
+    if (const size_t bytes = what.bytes(to))
+      put_apart<S>(team.buffer(own_count(team.at(words::sent, pe)), team.me), what.from(to), bytes, pe, call);
   }
   publish(s);
   for (others o = mine(s); o.more(team); o.next()) post(team, team.pe(o.rank(team)), call);
 }
 
-DUSHMEM_IMPL_FN void await_mail(const members &team, int pe, const char *call) {
+DUSHMEM_IMPL_APART void await_mail(const members &team, int pe, const char *call) {
   wait_word(team.at(words::mail, pe), DUSHMEM_CMP_GE, own_count(team.at(words::got, pe)) + 1, call);
 }
 
 /* Waits for one message of each other member, and synchronises the scope. */
-template <class S> DUSHMEM_IMPL_FN void await_all_mail(const members &team, const char *call, S s) {
+template <class S> DUSHMEM_IMPL_APART void await_all_mail(const members &team, const char *call, S s) {
   for (others o = mine(s); o.more(team); o.next()) await_mail(team, team.pe(o.rank(team)), call);
   sync(s);
 }
@@ -151,14 +184,14 @@ DUSHMEM_IMPL_FN char *message(const members &team, int rank) {
 }
 
 /* It has been read: its buffer may be written again. */
-DUSHMEM_IMPL_FN void done_with(const members &team, int pe, const char *call) {
+DUSHMEM_IMPL_APART void done_with(const members &team, int pe, const char *call) {
   const uint64_t got = own_count(team.at(words::got, pe)) + 1;
   own_count(team.at(words::got, pe), got);
   set_word(own_word(team, words::room), got, pe, call);
 }
 
 /* After a synchronisation of the scope, as all that follows the reading. */
-template <class S> DUSHMEM_IMPL_FN void done_with_all(const members &team, const char *call, S s) {
+template <class S> DUSHMEM_IMPL_APART void done_with_all(const members &team, const char *call, S s) {
   for (others o = mine(s); o.more(team); o.next()) done_with(team, team.pe(o.rank(team)), call);
 }
 
@@ -168,26 +201,16 @@ DUSHMEM_IMPL_FN uint64_t note_of(uint64_t call_number, unsigned step) { return c
 
 /* To the calling thread's share of the other members; the scope has published what was put. */
 template <class S>
-DUSHMEM_IMPL_FN void note_all(const members &team, uint64_t number, unsigned step, const char *call, S s) {
+DUSHMEM_IMPL_APART void note_all(const members &team, uint64_t number, unsigned step, const char *call, S s) {
   for (others o = mine(s); o.more(team); o.next())
     set_word(own_word(team, words::note), note_of(number, step), team.pe(o.rank(team)), call);
 }
 
 template <class S>
-DUSHMEM_IMPL_FN void await_all_notes(const members &team, uint64_t number, unsigned step, const char *call, S s) {
+DUSHMEM_IMPL_APART void await_all_notes(const members &team, uint64_t number, unsigned step, const char *call, S s) {
   for (others o = mine(s); o.more(team); o.next())
     wait_word(team.at(words::note, team.pe(o.rank(team))), DUSHMEM_CMP_GE, note_of(number, step), call);
 }
-
-/* Copies in the own memory; all threads of the scope. */
-template <class S> DUSHMEM_IMPL_FN void copy_own(void *dest, const void *source, size_t bytes, S s) {
-  if (dest != source && bytes != 0) copy((char *)dest, (const char *)source, bytes, s);
-}
-
-DUSHMEM_IMPL_FN size_t least(size_t a, size_t b) { return a < b ? a : b; }
-
-/* Of `total`, the at most `most` from `from` on. */
-DUSHMEM_IMPL_FN size_t rest(size_t total, size_t from, size_t most) { return from < total ? least(total - from, most) : 0; }
 
 } // namespace impl
 } // namespace device

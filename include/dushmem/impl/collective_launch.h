@@ -66,7 +66,13 @@ static inline __host__ int collective_launch(const char *call, const void *func,
   if (bad != 0) return bad;
   if (grid.x == 0 && grid.y == 0 && grid.z == 0) grid = dim3((unsigned)most);
   const unsigned long long blocks = (unsigned long long)grid.x * grid.y * grid.z;
-  if (most == 0 || blocks > (unsigned long long)most) {
+  if (most == 0) {
+    fprintf(stderr,
+            "dushmem: %s: no block of %llu threads with %llu bytes of dynamic shared memory fits on the device\n", call,
+            (unsigned long long)block.x * block.y * block.z, (unsigned long long)shared);
+    return collective_launch_failed;
+  }
+  if (blocks > (unsigned long long)most) {
     fprintf(stderr,
             "dushmem: %s: grid (%u, %u, %u) has %llu blocks; with %u threads and %llu bytes of dynamic shared memory "
             "each, at most %d are resident at once: launch fewer, or a grid of 0, or ask %s_query_gridsize\n",

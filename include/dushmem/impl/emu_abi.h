@@ -99,6 +99,8 @@ typedef struct {
 } dushmem_emu_capture_t;
 
 #define DUSHMEM_EMU_COOPERATIVE 1u
+/* A priority of its own, 0 to -5, instead of the stream's. */
+#define DUSHMEM_EMU_PRIORITY(priority) ((1u + (unsigned)-(priority)) << 8)
 /* Compiled with an OS thread for each GPU thread; another part of the program was compiled without that. */
 #define DUSHMEM_EMU_LAUNCH_OS_THREADS 2u
 #define DUSHMEM_EMU_LAUNCH_MIXED 4u
@@ -132,6 +134,7 @@ int dushmem_emu_copy(void *dest, size_t dest_pitch, const void *source, size_t s
 int dushmem_emu_copy_planes(const dushmem_emu_copy_t *copy, struct CUstream_st *stream, int later);
 int dushmem_emu_fill(void *dest, size_t pitch, int value, size_t width, size_t rows, struct CUstream_st *stream,
                      int later);
+int dushmem_emu_limit(int which, size_t *value, int set);
 int dushmem_emu_host_register(void *ptr, size_t bytes);
 int dushmem_emu_host_unregister(void *ptr);
 int dushmem_emu_peer_access(int *can, int device, int peer);

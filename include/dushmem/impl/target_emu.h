@@ -110,7 +110,7 @@ DUSHMEM_IMPL_FN void *ptr_elsewhere(const void *own, int pe) { return dushmem_em
 
 DUSHMEM_IMPL_COLD void global_exit(int status) { dushmem_emu_global_exit(status); }
 __attribute__((noreturn)) DUSHMEM_IMPL_COLD void not_in_kernel(const char *name) {
-  fault(name, nullptr, 0, "this name exists in kernels only");
+  fault(name, nullptr, 0, "this name exists in kernels only; call it from a __global__ or __device__ function");
 }
 
 /* The library sleeps, lets other threads of the block run, and says in hang reports what is waited for. */

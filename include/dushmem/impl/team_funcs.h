@@ -2,10 +2,6 @@
 #ifndef DUSHMEM_IMPL_TEAM_FUNCS_H
 #define DUSHMEM_IMPL_TEAM_FUNCS_H
 
-#ifdef DUSHMEM_EMU
-extern "C" void *dushmem_host_ptr(const void *dest, int pe) __asm__("dushmem_ptr");
-#endif
-
 namespace dushmem {
 namespace device {
 namespace impl {

@@ -18,7 +18,7 @@ constexpr int SLOT = 64, LOCAL = MOST_PES * SLOT, PART = 2 * LOCAL;
 constexpr int THREADS = 128;
 
 namespace api = dushmem::device;
-using all = api::scope::block;
+using everybody = api::scope::block;
 
 struct State {
   int me, n, right, left;
@@ -75,7 +75,7 @@ __host__ __device__ inline unsigned char pattern(int pe, int i) { return (unsign
 constexpr int PATTERN = 128;
 
 // A small whole number as an element.
-__device__ __noinline__ void encode(Kind kind, int bytes, int number, void *to) {
+[[maybe_unused]] static __device__ __noinline__ void encode(Kind kind, int bytes, int number, void *to) {
   int64_t bits = number;
   if (kind != INTEGER) {
     float single = (float)number;
@@ -140,7 +140,7 @@ struct Case {
     if (first()) atomicOr(&s.results[name.index], 1u);
   }
   // Everything that anybody has begun is complete.
-  __device__ void complete() const { api::quiet<all>(api::context{INT_MAX}); }
+  __device__ void complete() const { api::quiet<everybody>(api::context{INT_MAX}); }
   // Bytes of a PE's copy, by the plainest call there is; one thread.
   __device__ void fetch(void *to, const void *from, int bytes, int pe) const {
     api::get((char *)to, (const char *)from, (size_t)bytes, pe);

@@ -186,6 +186,13 @@ fn body(function: &DeviceFunction<'_>) -> String {
     }
 }
 
+/// The template that a function stands for, as programs write it.
+pub fn template(function: &DeviceFunction<'_>) -> String {
+    let body = body(function).replace("::dushmem::device::", "").replace("(void)", "");
+    let body = body.strip_prefix("(void *)").unwrap_or(&body);
+    body.split('(').next().unwrap_or_default().to_string()
+}
+
 /// The function of one name, on one line.
 fn wrapper(function: &DeviceFunction<'_>) -> String {
     let name = function.name();

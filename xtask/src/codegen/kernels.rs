@@ -1,5 +1,5 @@
 //! Kernels that call every name, each in a case of `tests/kernels/names` that checks what it does.
-use super::device::{DeviceFunction, Parts, all};
+use super::device::{DeviceFunction, Parts, all, template};
 use super::header::NOTE;
 use super::table::{Family, Table};
 use std::collections::BTreeMap;
@@ -134,4 +134,72 @@ fn family_files(table: &Table, family: Family) -> Vec<(String, String)> {
 /// The sources of both families.
 pub fn files(table: &Table) -> Vec<(String, String)> {
     [Family::Dushmem, Family::Nvshmem].into_iter().flat_map(|family| family_files(table, family)).collect()
+}
+
+/// Every name for kernels: who calls it together, the template that it stands for, and the source below
+/// `tests/kernels/names` that calls it.
+pub fn list(table: &Table) -> String {
+    let functions = [Family::Dushmem, Family::Nvshmem].into_iter().flat_map(|family| all(table, family));
+    let line = |function: DeviceFunction<'_>| {
+        let family = function.space.family.prefix();
+        let source = match case(&function) {
+            Some(_) => format!("gen/{family}_{}.cu", group(&function)),
+            None => "main.cu".into(),
+        };
+        format!("{}\t{}\t{}\t{source}\n", function.name(), function.op.scope, template(&function))
+    };
+    let mut lines: Vec<String> = functions.map(line).collect();
+    lines.sort();
+    lines.concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codegen::root;
+    use std::collections::BTreeSet;
+
+    fn read(path: &str) -> String {
+        std::fs::read_to_string(root().join(path)).unwrap_or_else(|why| panic!("{path}: {why}"))
+    }
+
+    /// The names that NVSHMEM's documentation and headers have, each called by a kernel that a test runs.
+    #[test]
+    fn no_name_of_nvshmem_is_missing() {
+        let wanted = read("api/names/nvshmem-device.txt");
+        assert_eq!(wanted.lines().count(), 2727);
+        let list = read("api/names/device.txt");
+        let listed: BTreeSet<&str> = list.lines().filter_map(|line| line.split('\t').next()).collect();
+        let mut called = BTreeSet::new();
+        for group in GROUPS {
+            let text = read(&format!("tests/kernels/names/gen/nvshmem_{group}.cu"));
+            for run in text.lines().filter_map(|line| line.trim().strip_prefix("RUN(")) {
+                let call = run.splitn(6, ", ").last().unwrap_or_default();
+                let call = call.strip_prefix("a.returned(").unwrap_or(call);
+                called.insert(call.split('(').next().unwrap_or_default().to_string());
+            }
+        }
+        assert!(read("tests/kernels/names/main.cu").contains("F(global_exit)(7)"));
+        called.insert("nvshmem_global_exit".into());
+        let missing: Vec<&str> =
+            wanted.lines().filter(|name| !called.contains(*name) || !listed.contains(name)).collect();
+        assert!(missing.is_empty(), "{missing:?}");
+        // What there is more is on more types.
+        let table = Table::load(&root().join("api")).expect("the table");
+        let wanted: BTreeSet<&str> = wanted.lines().collect();
+        for function in all(&table, Family::Nvshmem).iter().filter(|f| !wanted.contains(f.name().as_str())) {
+            let bits = ["and", "or", "xor"].iter().any(|op| function.stem().contains(&format!("_{op}")));
+            assert!(bits, "{} is in no list", function.name());
+        }
+    }
+
+    #[test]
+    fn both_families_have_the_same_names() {
+        let table = Table::load(&root().join("api")).expect("the table");
+        let own: BTreeSet<String> = all(&table, Family::Dushmem).iter().map(DeviceFunction::name).collect();
+        for function in all(&table, Family::Nvshmem) {
+            let name = function.name().replacen("nvshmem", "dushmem", 1);
+            assert!(own.contains(&name), "{name} is missing");
+        }
+    }
 }

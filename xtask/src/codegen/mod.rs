@@ -85,6 +85,7 @@ fn files() -> Result<Vec<(String, String)>, String> {
     let mut files = header::public(&table);
     files.extend(device::files(&table));
     files.extend(kernels::files(&table));
+    files.push(("api/names/device.txt".into(), kernels::list(&table)));
     files.push(("include/dushmem/gen/constants.h".into(), header::numbers(&table)));
     files.push(("include/dushmem/gen/types.h".into(), inline::types(&table)));
     files.extend(generic::files(&table));

@@ -27,6 +27,8 @@ pub fn emulator(prefix: &Prefix) -> Vec<OsString> {
         joined("-I", &prefix.emu_include()),
         joined("-I", &prefix.include()),
         "-pthread".into(),
+        // `#pragma unroll` belongs to the language of kernels, and loops do the same without it.
+        "-Wno-unknown-pragmas".into(),
     ]
 }
 

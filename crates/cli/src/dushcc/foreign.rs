@@ -27,8 +27,6 @@ const DROPPED_WITH_VALUE: &[&str] = &[
     "--compiler-bindir",
     "-cudart",
     "--cudart",
-    "-default-stream",
-    "--default-stream",
     "--threads",
     "-diag-suppress",
     "--diag-suppress",
@@ -87,7 +85,15 @@ const DROPPED: &[&str] = &[
 ];
 
 /// Options that mean something on the CPU, but are spelled in another way there; the value may be the next word.
-const TRANSLATED: &[&str] = &["-Xcompiler", "--compiler-options", "-Xarch_host", "-std", "--std"];
+const TRANSLATED: &[&str] = &[
+    "-Xcompiler",
+    "--compiler-options",
+    "-Xarch_host",
+    "-std",
+    "--std",
+    "-default-stream",
+    "--default-stream",
+];
 
 /// Libraries whose part dushmem's own library plays.
 const LIBRARIES: &[&str] = &[
@@ -147,6 +153,12 @@ fn option(words: Vec<OsString>, out: &mut Vec<Item>, notes: &mut Vec<String>) {
         "--std" | "-std" if name == "--std" || words.len() == 2 => {
             out.push(Item::Option(vec![format!("-std={}", value()).into()]))
         }
+        // The other value, legacy, is what holds without the option.
+        "-default-stream" | "--default-stream" | "-fgpu-default-stream" => {
+            if value() == "per-thread" {
+                out.push(Item::Option(vec!["-DCUDA_API_PER_THREAD_DEFAULT_STREAM=1".into()]));
+            }
+        }
         "-dc" | "--device-c" => out.push(Item::Option(vec!["-c".into()])),
         _ if (DROPPED.contains(&name) || DROPPED_WITH_VALUE.contains(&name))
             && foreign_form(name, &words) =>
@@ -200,6 +212,16 @@ mod tests {
             Item::Output(file) => vec!["-o".into(), file.clone()],
         });
         (words.map(|word| word.into_string().unwrap()).collect::<Vec<_>>().join(" "), notes.len())
+    }
+
+    #[test]
+    fn the_default_stream_of_each_thread_is_an_option_of_the_headers() {
+        for line in
+            ["--default-stream per-thread", "-default-stream=per-thread", "-fgpu-default-stream=per-thread"]
+        {
+            assert_eq!(translated(&format!("{line} a.cu")).0, "-DCUDA_API_PER_THREAD_DEFAULT_STREAM=1 a.cu");
+        }
+        assert_eq!(translated("--default-stream legacy a.cu"), ("a.cu".into(), 0));
     }
 
     #[test]

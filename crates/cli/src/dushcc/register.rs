@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 
 /// Whether the source calls something that launches by address.
 pub fn launches_by_address(source: &Source<'_>) -> bool {
-    let calls: [&[u8]; 5] = [
+    let calls: [&[u8]; 6] = [
         b"LaunchKernel",
+        b"LaunchKernelExC",
         b"LaunchCooperativeKernel",
         b"_collective_launch",
         b"GraphAddKernelNode",

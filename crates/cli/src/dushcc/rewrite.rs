@@ -67,6 +67,11 @@ impl<'a> Source<'a> {
         self
     }
 
+    /// Whether `__shared__` variables become something else altogether ([`super::shared_os`]).
+    pub fn has_os_threads(&self) -> bool {
+        self.os_threads
+    }
+
     /// All changes that make plain C++ of the text; none where it is already.
     pub fn edits(&self) -> Result<Vec<Edit>, Failure> {
         let mut edits = Vec::new();

@@ -21,6 +21,8 @@ pub fn edits(source: &Source<'_>, out: &mut Vec<Edit>) -> Result<(), Failure> {
                 if !in_function {
                     outside.push(source.word(name));
                 }
+            } else if !source.has_os_threads() {
+                alignment_to_front(source, at, out);
             }
         } else if outside.contains(&source.word(at)) && scopes.in_function() && is_operand(source, at) {
             out.push(Edit::insert(source.tokens[at].start, "::dushmem::emu::shared_array(".into()));
@@ -28,6 +30,31 @@ pub fn edits(source: &Source<'_>, out: &mut Vec<Edit>) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// `__shared__ alignas(16) int x;`: in C++ an alignment stands before all specifiers, of which `__shared__` is one.
+fn alignment_to_front(source: &Source<'_>, at: usize, out: &mut Vec<Edit>) {
+    let word = |index: usize| source.word(index);
+    let mut found = at + 1;
+    while matches!(word(found), b"static" | b"const" | b"volatile" | b"inline") {
+        found += 1;
+    }
+    let close = (word(found) == b"alignas" && source.same_line(found, at))
+        .then(|| source.matching_forward(found + 1))
+        .flatten();
+    let Some(close) = close else { return };
+    let mut first = at;
+    while let Some(before) = first.checked_sub(1).filter(|&before| source.same_line(before, at)) {
+        if !matches!(word(before), b"static" | b"const" | b"volatile" | b"inline") {
+            break;
+        }
+        first = before;
+    }
+    let range = source.tokens[found].start..source.tokens[close].end;
+    let lines = source.text[range.clone()].iter().filter(|&&byte| byte == b'\n').count();
+    let newline = if source.tokens[at].line == 0 { "\n" } else { "\\\n" };
+    out.push(Edit::insert(source.tokens[first].start, format!("{} ", source.plain(found, close + 1))));
+    out.push(Edit::replace(range, newline.repeat(lines)));
 }
 
 /// Whether the name is an argument, the operand of a cast, or a value: by the token before it, where a declaration

@@ -44,6 +44,8 @@ pub struct Facts {
     pub bootstraps: &'static [&'static str],
     pub transports: &'static [&'static str],
     pub devices: &'static [&'static str],
+    /// How kernels reach the other PEs in this environment.
+    pub kernels: &'static str,
     /// What init would do in this environment.
     pub start: String,
     pub settings: Vec<Setting>,
@@ -65,9 +67,13 @@ pub fn gather(variables: &[(String, String)]) -> Facts {
         }
     };
     let mut warnings = Vec::new();
+    let mut kernels = "";
     for (_, prefixes) in FAMILIES {
         match Settings::read(prefixes, &get) {
-            Ok(settings) => add_new(&mut warnings, settings.warnings),
+            Ok(settings) => {
+                kernels = settings.kernel_path();
+                add_new(&mut warnings, settings.warnings);
+            }
             Err(error) => add_new(&mut errors, vec![error.to_string()]),
         }
     }
@@ -106,6 +112,7 @@ pub fn gather(variables: &[(String, String)]) -> Facts {
         bootstraps: BOOTSTRAPS,
         transports: TRANSPORTS,
         devices: DEVICES,
+        kernels,
         start,
         settings,
         warnings,

@@ -14,6 +14,9 @@ pub fn text(facts: &Facts, all: bool) -> String {
     let _ = writeln!(out, "bootstraps: {}", list(facts.bootstraps));
     let _ = writeln!(out, "transports: {}", list(facts.transports));
     let _ = writeln!(out, "devices:    {}", list(facts.devices));
+    if !facts.kernels.is_empty() {
+        let _ = writeln!(out, "kernels:    reach the other PEs by {}", facts.kernels);
+    }
     let _ = writeln!(out, "a program started from here runs {}", facts.start);
     let _ = writeln!(out);
     let is_set = |setting: &Setting| setting.values.iter().any(|value| value.origin != "default");
@@ -88,6 +91,7 @@ pub fn json(facts: &Facts) -> String {
         "bootstraps": facts.bootstraps,
         "transports": facts.transports,
         "devices": facts.devices,
+        "kernels_reach_pes_by": facts.kernels,
         "start": facts.start,
         "variables": facts.settings.iter().map(variable).collect::<Vec<_>>(),
         "warnings": facts.warnings,

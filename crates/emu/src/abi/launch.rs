@@ -18,6 +18,8 @@ pub const COOPERATIVE: u32 = 1;
 pub const OS_THREADS: u32 = 2;
 /// Another part of the program was compiled without that.
 pub const MIXED: u32 = 4;
+/// From this bit: 0, or 1 more than how far the launch's own priority is below 0.
+const PRIORITY: u32 = 8;
 
 /// A launch, as the headers describe it.
 #[derive(Debug)]
@@ -25,7 +27,7 @@ pub const MIXED: u32 = 4;
 pub struct Launch {
     /// Size of this struct as the caller knows it.
     pub size: u32,
-    /// [`COOPERATIVE`], [`OS_THREADS`], [`MIXED`].
+    /// [`COOPERATIVE`], [`OS_THREADS`], [`MIXED`]; in the second byte a priority of its own.
     pub flags: u32,
     /// The kernel as the program names it.
     pub name: *const c_char,
@@ -80,6 +82,14 @@ impl Launch {
 
     fn is_cooperative(&self) -> bool {
         self.flags & COOPERATIVE != 0
+    }
+
+    /// Its own priority, or the stream's.
+    fn priority(&self, stream: i32) -> i32 {
+        match self.flags >> PRIORITY & 0xff {
+            0 => stream,
+            own => 1 - own as i32,
+        }
     }
 
     /// A checked launch. From here on, dropping it releases the arguments.
@@ -138,7 +148,7 @@ impl Launch {
             cooperative: self.is_cooperative(),
             os_threads: self.flags & OS_THREADS != 0,
             device: device::current(),
-            priority,
+            priority: self.priority(priority),
         }))
     }
 
@@ -159,9 +169,10 @@ impl Launch {
             return stream.add(work);
         }
         // SAFETY: as the caller promises.
-        let grid = unsafe { self.grid() }?.on_device(stream.device());
-        let (cooperative, threads) = (self.is_cooperative(), self.grid.count() * self.block.count());
-        stream.submit(move || run_grid(grid, cooperative, threads))
+        let grid = unsafe { self.grid() }?
+            .on_device(stream.device())
+            .with_priority(self.priority(stream.priority()));
+        stream.submit(move || run_grid(grid))
     }
 }
 

@@ -77,7 +77,10 @@ pub unsafe extern "C" fn dushmem_emu_malloc_later(
 /// Makes the program's own memory pinned.
 #[unsafe(no_mangle)]
 pub extern "C" fn dushmem_emu_host_register(ptr: *mut c_void, bytes: usize) -> c_int {
-    note(memory::register_host(ptr.cast(), bytes))
+    note(
+        capture::check_unsafe("registering host memory")
+            .and_then(|()| memory::register_host(ptr.cast(), bytes)),
+    )
 }
 
 /// Ends what [`dushmem_emu_host_register`] began.

@@ -4,6 +4,7 @@
 //! Functions that can fail return the number of a [`Code`](crate::error::Code), 0 for success, and make
 //! it the calling thread's last error.
 
+mod capture;
 mod graph;
 mod kernel;
 mod launch;
@@ -11,6 +12,7 @@ mod memory;
 mod proxy;
 mod runtime;
 
+pub use capture::*;
 pub use graph::*;
 pub use launch::*;
 pub use memory::*;

@@ -2,8 +2,9 @@
 use crate::error::{Code, Failure, note};
 use crate::graph::capture;
 use crate::graph::work::{HostWork, Work};
-use crate::{device, error, event, memory, stream};
+use crate::{device, error, event, fiber, memory, stream};
 use std::ffi::{c_char, c_int, c_void};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What a device reports of itself.
 #[derive(Clone, Copy, Debug)]
@@ -111,6 +112,42 @@ pub unsafe extern "C" fn dushmem_emu_peer_access(can: *mut c_int, number: c_int,
 #[unsafe(no_mangle)]
 pub extern "C" fn dushmem_emu_peer_enable(peer: c_int, enable: c_int) -> c_int {
     note(device::enable_peer(peer, enable != 0))
+}
+
+/// What kernels may print and allocate before it is taken: the process alone limits that, so the numbers are
+/// remembered and nothing else.
+static REMEMBERED: [AtomicUsize; 2] = [AtomicUsize::new(1 << 20), AtomicUsize::new(8 << 20)];
+
+/// Gives a limit (0 bytes of a stack, 1 of printed text, 2 of allocations in kernels), or changes it if `set`.
+///
+/// # Safety
+/// `value` is null or valid for one read and write.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dushmem_emu_limit(which: c_int, value: *mut usize, set: c_int) -> c_int {
+    let limit = || {
+        if value.is_null() {
+            return Err(null("value"));
+        }
+        // SAFETY: not null, and valid as the caller promises.
+        let value = unsafe { &mut *value };
+        match (which, set != 0) {
+            (0, true) if *value > fiber::stack_bytes() => {
+                let detail = format!(
+                    "value = {value}: stacks have {} bytes; {} makes them larger",
+                    fiber::stack_bytes(),
+                    fiber::STACK_VARIABLE
+                );
+                return Err(Failure::new(Code::InvalidValue, detail));
+            }
+            (0, true) => {}
+            (0, false) => *value = fiber::stack_bytes(),
+            (1 | 2, true) => REMEMBERED[which as usize - 1].store(*value, Ordering::Relaxed),
+            (1 | 2, false) => *value = REMEMBERED[which as usize - 1].load(Ordering::Relaxed),
+            _ => return Err(Failure::new(Code::InvalidValue, format!("limit = {which}: unknown"))),
+        }
+        Ok(())
+    };
+    note(limit())
 }
 
 /// Waits for all streams of the calling thread's device.

@@ -127,7 +127,7 @@ pub(crate) fn fail_grid(code: Code, what: &str) {
 /// Ends the process for something that a kernel must not do, after a line that says what, and where.
 pub fn fail(what: &str) -> ! {
     let place = position().map(|position| format!("{position}: "));
-    dushmem_os::say::say(&format!("dushmem: {}{what}", place.unwrap_or_default()));
+    dushmem_os::say::say(&format!("{}{}{what}", watch::heading(), place.unwrap_or_default()));
     dushmem_os::crash::silence();
     std::process::abort();
 }

@@ -88,20 +88,16 @@ impl KernelWork {
         let grid = grid.and_then(|grid| grid.threads(self.os_threads));
         let grid = grid.and_then(|grid| if self.cooperative { grid.cooperative() } else { Ok(grid) });
         match grid {
-            Ok(grid) => run_grid(
-                grid.on_device(self.device),
-                self.cooperative,
-                self.block.count() * self.grid.count(),
-            ),
+            Ok(grid) => run_grid(grid.on_device(self.device).with_priority(self.priority)),
             // Checked when the node was made.
             Err(failure) => dushmem_os::say::say(&format!("dushmem: a graph's kernel: {failure}")),
         }
     }
 }
 
-/// Runs a launch; a cooperative one when there is room for all its threads.
-pub fn run_grid(grid: Grid, cooperative: bool, threads: u64) {
-    let _room = cooperative.then(|| occupancy::reserve(threads));
+/// Runs a launch; a cooperative one when its device has room for all its threads.
+pub fn run_grid(grid: Grid) {
+    let _room = grid.is_cooperative().then(|| occupancy::reserve(grid.device(), grid.threads_in_all()));
     grid.run();
 }
 
@@ -196,7 +192,7 @@ impl FillWork {
             let why = format!("elementSize = {}: 1, 2 or 4 bytes", self.elem);
             return Err(Failure::new(Code::InvalidValue, why));
         }
-        if self.elem > 1 && (self.dest.base as usize | self.dest.pitch) % self.elem != 0 {
+        if self.elem > 1 && !(self.dest.base as usize | self.dest.pitch).is_multiple_of(self.elem) {
             let why = format!(
                 "dst = {:p}, pitch = {}: not aligned to {} bytes",
                 self.dest.base, self.dest.pitch, self.elem

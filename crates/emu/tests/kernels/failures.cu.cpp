@@ -25,7 +25,7 @@ __global__ void trapping(volatile int *flag) {
 }
 
 __global__ void touching(int *address) {
-  if (threadIdx.x == 5) *address = 1;
+  if (threadIdx.x == 5 && blockIdx.y == gridDim.y - 1) *address = 1;
 }
 
 __global__ void throwing(int value) {
@@ -159,7 +159,7 @@ int main(int argc, char **argv) {
   expect("cooperative", 0, "block (3, 0, 0), thread (0, 0, 0): __trap()\nall right\n");
   const bool sanitized = getenv("ASAN_OPTIONS") != nullptr;
   if (!sanitized) {
-    expect("segv", -SIGSEGV, "dushmem: kernel touching, block (0, 0, 0), thread (5, 0, 0): SIGSEGV: no memory at 0x10\n");
+    expect("segv", -SIGSEGV, "dushmem: kernel touching, block (0, 1, 0), thread (5, 0, 0): SIGSEGV: no memory at 0x10\n");
     expect("throw", -SIGABRT, "what():  thrown 42\ndushmem: kernel throwing, block (0, 0, 0), thread (1, 0, 0): SIGABRT\n");
     expect("overflow", -SIGSEGV, "kernel recursing, block (0, 0, 0), thread (0, 0, 0): SIGSEGV: its stack of 256 KiB is full; DUSHMEM_EMU_STACK");
     expect("abort", -SIGABRT, "dushmem: kernel aborting, block (0, 0, 0), thread (0, 0, 0): SIGABRT\n");

@@ -1,39 +1,11 @@
-// Capture of streams into graphs, graphs made by hand, their launches; what can't be captured.
-#include "check.h"
-#include <chrono>
-#include <cstring>
-#include <string>
-#include <thread>
-#include <vector>
+// Capture of streams into graphs, graphs made by hand, their launches.
+#include "graphs.h"
 
-__global__ void add(int *word, int what) { atomicAdd(word, what); }
 __global__ void scale(int *words, int n, int by) {
   const int i = int(blockIdx.x * blockDim.x + threadIdx.x);
   if (i < n) words[i] *= by;
 }
-__global__ void set(int *flag, int value) { __atomic_store_n(flag, value, __ATOMIC_RELEASE); }
-__global__ void wait_for(int *flag, int value) {
-  while (__atomic_load_n(flag, __ATOMIC_ACQUIRE) != value) __nanosleep(100);
-}
-
-static const ::dushmem::emu::registration registered_add{add}, registered_scale{scale}, registered_set{set},
-    registered_wait{wait_for};
-
-#define LAUNCH(kernel, grid, block, stream, ...)                                                              \
-  (::dushmem::emu::launcher(#kernel, ::dushmem::emu::config{grid, block, 0, stream},                          \
-                            [=](auto f) -> decltype(f(kernel)) { return f(kernel); },                         \
-                            [=](auto... a) { kernel(a...); })(__VA_ARGS__))
-
-static bool says(int code, const char *part) {
-  const std::string text = cudaGetErrorString(cudaError_t(code));
-  if (text.find(part) != std::string::npos) return true;
-  std::printf("the message is: %s\n", text.c_str());
-  return false;
-}
-
-static cudaStream_t a, b, c;
-static cudaEvent_t fork_event, join_event;
-static int *words, *flag;
+static const ::dushmem::emu::registration registered_scale{scale};
 
 static void host_add(void *word) { ++*static_cast<int *>(word); }
 
@@ -390,144 +362,6 @@ static void others() {
   ok(cudaGraphDestroy(graph));
 }
 
-static int ended(cudaStream_t stream, int code) {
-  cudaGraph_t graph = (cudaGraph_t)1;
-  const int got = cudaStreamEndCapture(stream, &graph);
-  truth((got == 0) == (graph != nullptr));
-  if (got == 0) ok(cudaGraphDestroy(graph));
-  same(got, code);
-  cudaGetLastError();
-  return got;
-}
-
-// What can't be captured, and what becomes of the capture.
-static void refused() {
-  cudaGraph_t graph;
-  cudaEvent_t event;
-  ok(cudaEventCreate(&event));
-  void *memory;
-  int local = 0;
-  fails(cudaErrorStreamCaptureUnsupported, cudaStreamBeginCapture(nullptr, cudaStreamCaptureModeGlobal));
-  truth(says(cudaErrorStreamCaptureUnsupported, "legacy default stream"));
-  fails(cudaErrorStreamCaptureUnsupported, cudaStreamBeginCapture(cudaStreamLegacy, cudaStreamCaptureModeGlobal));
-  fails(cudaErrorInvalidValue, cudaStreamBeginCapture(a, cudaStreamCaptureMode(7)));
-  fails(cudaErrorIllegalState, cudaStreamEndCapture(a, &graph));
-  ok(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal));
-  fails(cudaErrorIllegalState, cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal));
-  fails(cudaErrorInvalidValue, cudaStreamEndCapture(a, nullptr));
-  ended(a, 0);
-
-  // Calls that wait: the capture is spoilt, everything in it fails, and it ends with that.
-  for (int what = 0; what < 14; what++) {
-    ok(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal));
-    LAUNCH(add, 1, 1, a, words, 1);
-    int want = cudaErrorStreamCaptureUnsupported, got = 0;
-    switch (what) {
-    case 0: got = cudaStreamSynchronize(a); break;
-    case 1: got = cudaStreamQuery(a); break;
-    case 2: got = cudaDeviceSynchronize(); break;
-    case 3: got = cudaMalloc(&memory, 64); break;
-    case 4: got = cudaFree(words); break;
-    case 5: got = cudaStreamDestroy(a); break;
-    case 6: got = cudaStreamAddCallback(a, [](cudaStream_t, cudaError_t, void *) {}, nullptr, 0); break;
-    case 7: got = cudaMallocHost(&memory, 64); break;
-    // The legacy stream would wait for the captured one.
-    case 8: got = cudaMemcpy(words, &local, sizeof local, cudaMemcpyHostToDevice), want = 906; break;
-    case 9: got = cudaMemset(words, 0, 4), want = 906; break;
-    case 10:
-      LAUNCH(add, 1, 1, nullptr, words, 1);
-      got = cudaGetLastError(), want = 906;
-      break;
-    case 11: got = cudaMemcpyAsync(words, &local, 4, cudaMemcpyHostToDevice, nullptr), want = 906; break;
-    case 12: got = cudaEventRecord(event, nullptr), want = 906; break;
-    case 13: got = cudaStreamSynchronize(nullptr), want = 906; break;
-    }
-    if (got != want) std::printf("call %d\n", what);
-    same(got, want);
-    cudaStreamCaptureStatus status;
-    ok(cudaStreamIsCapturing(a, &status));
-    same(status, cudaStreamCaptureStatusInvalidated);
-    fails(cudaErrorStreamCaptureInvalidated, cudaMemsetAsync(words, 0, 4, a));
-    LAUNCH(add, 1, 1, a, words, 1);
-    fails(cudaErrorStreamCaptureInvalidated, cudaGetLastError());
-    ended(a, cudaErrorStreamCaptureInvalidated);
-  }
-  // A stream apart from the default stream leaves that usable, but calls that wait are still refused.
-  ok(cudaStreamBeginCapture(c, cudaStreamCaptureModeGlobal));
-  LAUNCH(add, 1, 1, nullptr, words, 0);
-  ok(cudaGetLastError());
-  fails(cudaErrorStreamCaptureUnsupported, cudaMemcpy(words, &local, sizeof local, cudaMemcpyHostToDevice));
-  ended(c, cudaErrorStreamCaptureInvalidated);
-  // Modes: thread-local forbids it to this thread only, relaxed to nobody; a thread can relax itself.
-  for (int mode = 0; mode < 3; mode++) {
-    ok(cudaStreamBeginCapture(c, cudaStreamCaptureMode(mode)));
-    int elsewhere = -1;
-    std::thread([&] {
-      void *p = nullptr;
-      elsewhere = cudaMalloc(&p, 64);
-      if (!p) return;
-      cudaStreamCaptureMode mine = cudaStreamCaptureModeRelaxed;
-      ok(cudaThreadExchangeStreamCaptureMode(&mine));
-      same(mine, cudaStreamCaptureModeGlobal);
-      ok(cudaFree(p));
-    }).join();
-    same(elsewhere, mode == 0 ? int(cudaErrorStreamCaptureUnsupported) : 0);
-    if (mode == 0) {
-      ended(c, cudaErrorStreamCaptureInvalidated);
-      continue;
-    }
-    const int here = cudaMalloc(&memory, 64);
-    same(here, mode == 1 ? int(cudaErrorStreamCaptureUnsupported) : 0);
-    ended(c, mode == 1 ? int(cudaErrorStreamCaptureInvalidated) : 0);
-    if (mode == 2) ok(cudaFree(memory));
-  }
-  // The wrong thread, unless relaxed.
-  for (auto mode : {cudaStreamCaptureModeThreadLocal, cudaStreamCaptureModeRelaxed}) {
-    ok(cudaStreamBeginCapture(a, mode));
-    const int want = mode == cudaStreamCaptureModeRelaxed ? 0 : int(cudaErrorStreamCaptureWrongThread);
-    std::thread([=] { ended(a, want); }).join();
-    if (want != 0) ended(a, 0);
-  }
-  // The wrong stream; a fork without join.
-  ok(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal));
-  LAUNCH(add, 1, 1, a, words, 1);
-  ok(cudaEventRecord(event, a));
-  ok(cudaStreamWaitEvent(b, event, 0));
-  LAUNCH(add, 1, 1, b, words, 1);
-  ended(b, cudaErrorStreamCaptureUnmatched);
-  const int unjoined = cudaStreamEndCapture(a, &graph);
-  same(unjoined, cudaErrorStreamCaptureUnjoined);
-  truth(says(cudaErrorStreamCaptureUnjoined, "last: kernel add"));
-  cudaStreamCaptureStatus status;
-  ok(cudaStreamIsCapturing(b, &status));
-  same(status, cudaStreamCaptureStatusNone);
-  // An event of a capture is no point in time, during and after it; recorded again it is.
-  fails(cudaErrorCapturedEvent, cudaEventQuery(event));
-  fails(cudaErrorCapturedEvent, cudaEventSynchronize(event));
-  fails(cudaErrorCapturedEvent, cudaStreamWaitEvent(b, event, 0));
-  ok(cudaEventRecord(event, b));
-  ok(cudaEventSynchronize(event));
-  // An event from outside, a second capture, the default stream.
-  ok(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal));
-  fails(cudaErrorStreamCaptureIsolation, cudaStreamWaitEvent(a, event, 0));
-  ended(a, cudaErrorStreamCaptureInvalidated);
-  ok(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal));
-  ok(cudaStreamBeginCapture(b, cudaStreamCaptureModeGlobal));
-  ok(cudaEventRecord(event, a));
-  fails(cudaErrorStreamCaptureMerge, cudaStreamWaitEvent(b, event, 0));
-  ended(a, cudaErrorStreamCaptureInvalidated);
-  ended(b, cudaErrorStreamCaptureInvalidated);
-  ok(cudaStreamBeginCapture(c, cudaStreamCaptureModeGlobal));
-  ok(cudaEventRecord(event, c));
-  fails(cudaErrorStreamCaptureImplicit, cudaStreamWaitEvent(nullptr, event, 0));
-  ended(c, cudaErrorStreamCaptureInvalidated);
-  // Names and texts of both families.
-  truth(std::strcmp(cudaGetErrorName(cudaErrorStreamCaptureUnjoined), "cudaErrorStreamCaptureUnjoined") == 0);
-  truth(std::strcmp(hipGetErrorName(hipErrorCapturedEvent), "hipErrorCapturedEvent") == 0);
-  truth(says(cudaErrorStreamCaptureWrongThread, "thread-local capture sequence"));
-  ok(cudaEventDestroy(event));
-}
-
 // Wide graphs: more branches than run at once, all of which the launch waits for.
 static void wide() {
   cudaGraph_t graph;
@@ -562,20 +396,72 @@ static void wide() {
   ok(cudaGraphDestroy(graph));
 }
 
+// Several threads capture, launch, change and destroy at the same time, and share one graph.
+static void threads() {
+  int *shared;
+  ok(cudaMallocManaged(&shared, sizeof *shared));
+  *shared = 0;
+  cudaGraph_t common;
+  cudaGraphExec_t common_exec;
+  ok(cudaStreamBeginCapture(a, cudaStreamCaptureModeRelaxed));
+  LAUNCH(add, 3, 5, a, shared, 1);
+  ok(cudaStreamEndCapture(a, &common));
+  ok(cudaGraphInstantiate(&common_exec, common, 0));
+  const int hosts = 4, rounds = 25;
+  std::vector<std::thread> all;
+  for (int host = 0; host < hosts; host++)
+    all.emplace_back([=] {
+      cudaStream_t one, two;
+      cudaEvent_t there, back;
+      int *mine;
+      ok(cudaMallocManaged(&mine, sizeof *mine));
+      *mine = 0;
+      ok(cudaStreamCreateWithFlags(&one, cudaStreamNonBlocking));
+      ok(cudaStreamCreateWithFlags(&two, cudaStreamNonBlocking));
+      ok(cudaEventCreateWithFlags(&there, cudaEventDisableTiming));
+      ok(cudaEventCreateWithFlags(&back, cudaEventDisableTiming));
+      for (int round = 0; round < rounds; round++) {
+        cudaGraph_t graph;
+        cudaGraphExec_t exec;
+        ok(cudaStreamBeginCapture(one, cudaStreamCaptureModeRelaxed));
+        LAUNCH(add, 2, 8, one, mine, 1);
+        ok(cudaEventRecord(there, one));
+        ok(cudaStreamWaitEvent(two, there, 0));
+        LAUNCH(add, 2, 8, two, mine, 2);
+        LAUNCH(add, 2, 8, one, mine, 3);
+        ok(cudaEventRecord(back, two));
+        ok(cudaStreamWaitEvent(one, back, 0));
+        ok(cudaStreamEndCapture(one, &graph));
+        ok(cudaGraphInstantiate(&exec, graph, 0));
+        ok(cudaGraphDestroy(graph));
+        for (int i = 0; i < 4; i++) ok(cudaGraphLaunch(exec, i % 2 ? two : one));
+        ok(cudaGraphLaunch(common_exec, one));
+        ok(cudaGraphExecDestroy(exec));
+        ok(cudaStreamSynchronize(one));
+        ok(cudaStreamSynchronize(two));
+        same(*mine, (round + 1) * 4 * 16 * 6);
+      }
+      ok(cudaStreamDestroy(one));
+      ok(cudaStreamDestroy(two));
+      ok(cudaEventDestroy(there));
+      ok(cudaEventDestroy(back));
+      ok(cudaFree(mine));
+    });
+  for (auto &host : all) host.join();
+  same(*shared, hosts * rounds * 15);
+  ok(cudaGraphExecDestroy(common_exec));
+  ok(cudaGraphDestroy(common));
+  ok(cudaFree(shared));
+}
+
 int main() {
-  ok(cudaStreamCreate(&a));
-  ok(cudaStreamCreate(&b));
-  ok(cudaStreamCreateWithFlags(&c, cudaStreamNonBlocking));
-  ok(cudaEventCreate(&fork_event));
-  ok(cudaEventCreateWithFlags(&join_event, cudaEventDisableTiming));
-  ok(cudaMallocManaged(&words, 64 * sizeof(int)));
-  ok(cudaMallocManaged(&flag, sizeof(int)));
+  make_streams();
   linear();
   branches();
   by_hand();
   planes();
   others();
   wide();
-  refused();
+  threads();
   return done();
 }

@@ -31,6 +31,18 @@ __global__ void wait_for(int *flag, int value) {
 }
 __global__ void append(int *log, int *length, int what) { log[atomicAdd(length, 1)] = what; }
 
+// Counts its blocks, and notes how many of the other launch's had ended when its first and its last began.
+__global__ void slow(int *mine, int *other, int *first, int *last) {
+  if (first != nullptr) {
+    atomicMin(first, atomicAdd(other, 0));
+    atomicMax(last, atomicAdd(other, 0));
+  }
+  const long long end = clock64() + 100000;
+  while (clock64() < end) {
+  }
+  atomicAdd(mine, 1);
+}
+
 static const ::dushmem::emu::registration registered_meet{meet}, registered_nothing{nothing};
 
 #define LAUNCH(kernel, how, ...)                                                                              \
@@ -146,6 +158,34 @@ static void cooperative() {
     ok(cudaStreamDestroy(streams[i]));
     same(counts[i], p.multiProcessorCount);
   }
+  // By attribute.
+  cudaLaunchAttribute attributes[2] = {};
+  attributes[0].id = cudaLaunchAttributeCooperative;
+  attributes[0].val.cooperative = 1;
+  attributes[1].id = cudaLaunchAttributePriority;
+  attributes[1].val.priority = -2;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(unsigned(p.multiProcessorCount));
+  config.blockDim = dim3(1024);
+  config.attrs = attributes;
+  config.numAttrs = 2;
+  *count = 0;
+  ok(cudaLaunchKernelEx(&config, meet, count));
+  ok(cudaDeviceSynchronize());
+  same(*count, p.multiProcessorCount);
+  *count = 0;
+  void *counted[] = {&count};
+  ok(cudaLaunchKernelExC(&config, (const void *)meet, counted));
+  ok(cudaDeviceSynchronize());
+  same(*count, p.multiProcessorCount);
+  config.gridDim.x++;
+  fails(cudaErrorCooperativeLaunchTooLarge, cudaLaunchKernelEx(&config, meet, count));
+  attributes[1].val.priority = 1;
+  fails(cudaErrorInvalidValue, cudaLaunchKernelEx(&config, meet, count));
+  attributes[1].id = cudaLaunchAttributeClusterDimension;
+  attributes[1].val.clusterDim = {2, 1, 1};
+  fails(cudaErrorNotSupported, cudaLaunchKernelEx(&config, meet, count));
+  fails(cudaErrorInvalidValue, cudaLaunchKernelEx(nullptr, meet, count));
   int grid = 0, block = 0;
   ok(cudaOccupancyMaxPotentialBlockSize(&grid, &block, meet, 0, 0));
   same(grid * block, p.multiProcessorCount * p.maxThreadsPerMultiProcessor);
@@ -217,6 +257,7 @@ static void devices() {
   fails(cudaErrorInvalidValue, cudaEventCreateWithFlags(&event, cudaEventInterprocess));
   fails(cudaErrorNotSupported, cudaEventCreateWithFlags(&event, cudaEventInterprocess | cudaEventDisableTiming));
   fails(cudaErrorInvalidValue, cudaEventCreateWithFlags(&event, 64));
+  cudaGetLastError();
   ok(cudaFree(word));
   ok(cudaFree(flag));
 }
@@ -232,6 +273,30 @@ static void priorities() {
     same(got, asked < greatest ? greatest : asked > least ? least : asked);
     ok(cudaStreamDestroy(stream));
   }
+  // While a launch of more priority has blocks that haven't begun, others begin none: of two launches under way at
+  // the same time the urgent one gets through.
+  cudaStream_t low, high;
+  ok(cudaStreamCreateWithPriority(&low, cudaStreamNonBlocking, least));
+  ok(cudaStreamCreateWithPriority(&high, cudaStreamNonBlocking, greatest));
+  int *done;
+  ok(cudaMallocManaged(&done, 4 * sizeof *done));
+  const int many = 1500, few = 200;
+  done[0] = done[1] = done[3] = 0;
+  done[2] = many;
+  ok(LAUNCH(slow, (many, 1, 0, low), done, done + 1, nullptr, nullptr));
+  while (__atomic_load_n(done, __ATOMIC_ACQUIRE) < 20) std::this_thread::yield();
+  ok(LAUNCH(slow, (few, 1, 0, high), done + 1, done, done + 2, done + 3));
+  ok(cudaStreamSynchronize(high));
+  ok(cudaStreamSynchronize(low));
+  same(done[0], many);
+  same(done[1], few);
+  // At equal priority about as many would end as of the urgent launch.
+  const int between = done[3] - done[2];
+  if (between > few / 4) std::printf("%d blocks of less priority went first\n", between);
+  truth(between <= few / 4);
+  ok(cudaStreamDestroy(low));
+  ok(cudaStreamDestroy(high));
+  ok(cudaFree(done));
   fails(cudaErrorInvalidValue, cudaStreamCreateWithFlags(&stream, 8));
   fails(cudaErrorInvalidValue, cudaStreamCreate(nullptr));
 }

@@ -155,4 +155,6 @@ static inline cudaError_t hipStreamWaitEvent(cudaStream_t stream, cudaEvent_t ev
   do {                                                                                                        \
     kernel<<<grid, block, shared, stream>>>(__VA_ARGS__);                                                     \
   } while (0)
+
+#include "graphs.h"
 #endif

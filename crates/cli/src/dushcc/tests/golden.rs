@@ -6,7 +6,7 @@ use super::rewritten;
 fn launch(name: &str, config: &str, arguments: &str) -> String {
     let shown = name.split_whitespace().collect::<String>().replace("template", "template ");
     format!(
-        "::dushmem::emu::launcher(\"{shown}\", [=](auto dushmem_f) -> decltype(dushmem_f({name})) {{ return dushmem_f({name}); }}, [=](auto... dushmem_a) {{ {name}(dushmem_a...); }}, ::dushmem::emu::config({config})){arguments}"
+        "::dushmem::emu::launcher(\"{shown}\", [=](auto dushmem_f) -> decltype(dushmem_f({shown})) {{ return dushmem_f({shown}); }}, [=](auto... dushmem_a) {{ {name}(dushmem_a...); }}, ::dushmem::emu::config({config})){arguments}"
     )
 }
 
@@ -178,6 +178,19 @@ fn dynamic_shared_memory_in_functions() {
         rewritten("void f() {\nextern __shared__ // c\n int s[];\n}"),
         "void f() {\n[[maybe_unused]] auto &s = ::dushmem::emu::dynamic_shared_array<int>()\n;\n}"
     );
+}
+
+#[test]
+fn alignment_of_shared_variables() {
+    for (text, wanted) in [
+        ("__shared__ alignas(16) float s[8];", "alignas(16) __shared__  float s[8];"),
+        ("static __shared__ alignas(T) int x;", "alignas(T) static __shared__  int x;"),
+        ("__shared__ volatile alignas(f(1, 2)) int x;", "alignas(f(1,2)) __shared__ volatile  int x;"),
+        ("alignas(8) __shared__ int x;", "alignas(8) __shared__ int x;"),
+        ("__shared__ alignas(\n16) int x;", "alignas(16) __shared__ \n int x;"),
+    ] {
+        assert_eq!(rewritten(&format!("void f() {{ {text} }}")), format!("void f() {{ {wanted} }}"));
+    }
 }
 
 #[test]

@@ -1,0 +1,197 @@
+//! The device headers under the compilers of GPUs. Every source of `tests/kernels` and `examples/kernel` is compiled
+//! as it stands by NVIDIA's compiler for sm_80 and sm_90, and by AMD's for gfx906; what is a whole program is linked.
+//! Some are compiled with relocatable device code, too. No GPU is needed.
+//!
+//! nvcc is `$DUSHMEM_NVCC`, or on the PATH, or from the wheels that `cargo xtask test` installs into `target/venv`;
+//! hipcc is `$DUSHMEM_HIPCC` or on the PATH. Without one its tests say so and pass.
+use dushmem_testkit::folder::Folder;
+use dushmem_testkit::installation::{prefix, root};
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+
+/// Sources that are no programs of their own, or not for device compilers, each with the reason.
+const OTHERS: [(&str, &str); 0] = [];
+
+/// Where wheels put it: `<venv>/lib/python3.x/site-packages/nvidia/cu13/bin/nvcc`.
+fn in_wheels() -> Option<PathBuf> {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent()?.join("venv/lib");
+    let pythons = std::fs::read_dir(target).ok()?;
+    let mut nvcc = pythons.flatten().map(|python| python.path().join("site-packages/nvidia/cu13/bin/nvcc"));
+    nvcc.find(|path| path.exists())
+}
+
+/// The program in a variable, which has to run, or the first that does.
+fn found(variable: &str, otherwise: &[PathBuf], version: &str) -> Option<PathBuf> {
+    let runs = |path: &Path| Command::new(path).arg(version).output().is_ok_and(|out| out.status.success());
+    if let Some(asked) = env::var_os(variable).map(PathBuf::from) {
+        assert!(runs(&asked), "{variable}={}: does not run", asked.display());
+        return Some(asked);
+    }
+    let there = otherwise.iter().find(|path| runs(path)).cloned();
+    if there.is_none() {
+        eprintln!("not checked: there is no {}; set {variable}", otherwise.last()?.display());
+    }
+    there
+}
+
+fn nvcc() -> Option<PathBuf> {
+    let places: Vec<PathBuf> = in_wheels().into_iter().chain(["nvcc".into()]).collect();
+    found("DUSHMEM_NVCC", &places, "--version")
+}
+
+fn hipcc() -> Option<PathBuf> {
+    found("DUSHMEM_HIPCC", &["hipcc".into()], "--version")
+}
+
+/// Both targets, as machine code.
+const CODE: [&str; 4] = ["-gencode", "arch=compute_80,code=sm_80", "-gencode", "arch=compute_90,code=sm_90"];
+/// Both, as what the driver compiles when the program starts: for what would take minutes otherwise.
+const PTX: [&str; 4] =
+    ["-gencode", "arch=compute_80,code=compute_80", "-gencode", "arch=compute_90,code=compute_90"];
+
+fn include() -> PathBuf {
+    root().join("include")
+}
+
+/// nvcc's options for sources that have CUDA's names or HIP's.
+fn nvcc_command(nvcc: &Path, code: &[&str]) -> Command {
+    let mut command = Command::new(nvcc);
+    command.args(code).args(["-std=c++17", "-x", "cu", "-c", "-Xcompiler", "-Wall,-Wextra"]);
+    command.arg("-I").arg(include()).arg("-I").arg(include().join("dushmem/nvcc"));
+    // The article's listing includes nothing of HIP.
+    command.args(["-include", "hip/hip_runtime.h"]);
+    command
+}
+
+fn hipcc_command(hipcc: &Path) -> Command {
+    let mut command = Command::new(hipcc);
+    command.args(["--offload-arch=gfx906", "-std=c++17", "-x", "hip", "-c", "-Wall", "-Wextra"]);
+    // hipcc names libraries to the compiler, too.
+    command.arg("-Wno-unused-command-line-argument");
+    command.arg("-I").arg(include()).arg("-I").arg(include().join("dushmem/hipcc"));
+    command
+}
+
+/// Runs a compiler; there must be no warnings either.
+fn clean(command: &mut Command) {
+    let done = command.output().unwrap_or_else(|why| panic!("{command:?}: {why}"));
+    let said = String::from_utf8_lossy(&done.stderr).into_owned() + &String::from_utf8_lossy(&done.stdout);
+    assert!(done.status.success() && !said.contains("warning"), "{command:?}\n{said}");
+}
+
+/// Links objects, and the device code where it is relocatable, to a program.
+fn link(nvcc: &Path, code: &[&str], objects: &[PathBuf], relocatable: bool, folder: &Folder) {
+    let mut command = Command::new(nvcc);
+    command.args(code).arg(format!("-rdc={relocatable}")).args(objects).arg("-L").arg(prefix().join("lib"));
+    // The old names of libraries, as build files for NVSHMEM have them.
+    clean(command.args(["-lnvshmem_host", "-lnvshmem_device", "-o"]).arg(folder.join("program")));
+}
+
+/// A program of one source under nvcc.
+fn nvcc_takes(source: &Path, relocatable: bool) {
+    let Some(nvcc) = nvcc() else { return };
+    let folder = Folder::new("nvcc");
+    let object = folder.join("object.o");
+    let mut command = nvcc_command(&nvcc, &CODE);
+    clean(command.arg(format!("-rdc={relocatable}")).arg(source).arg("-o").arg(&object));
+    link(&nvcc, &CODE, &[object], relocatable, &folder);
+}
+
+/// A source under hipcc.
+fn hipcc_takes(source: &Path, options: &[&str]) {
+    let Some(hipcc) = hipcc() else { return };
+    let folder = Folder::new("hipcc");
+    clean(hipcc_command(&hipcc).args(options).arg(source).arg("-o").arg(folder.join("object.o")));
+}
+
+/// All sources of a folder that are for device compilers.
+fn sources(folder: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(root().join(folder)).expect("the sources");
+    let mut found: Vec<PathBuf> = entries.map(|entry| entry.expect("a source").path()).collect();
+    found.retain(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let source = name.ends_with(".cu") || name.ends_with(".hip.cpp");
+        source && !OTHERS.iter().any(|(other, _)| *other == name)
+    });
+    found.sort();
+    assert!(!found.is_empty(), "{folder}");
+    found
+}
+
+/// Runs every task, some at the same time; all failures are told.
+fn all<T: Sync>(tasks: &[T], run: impl Fn(&T) + Sync) {
+    let next = Mutex::new(tasks.iter());
+    let take = || next.lock().expect("no task panics while it is taken").next();
+    let failed = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..2)
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut failed = 0;
+                    while let Some(task) = take() {
+                        let ran = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(task)));
+                        failed += usize::from(ran.is_err());
+                    }
+                    failed
+                })
+            })
+            .collect();
+        workers.into_iter().map(|worker| worker.join().unwrap_or(1)).sum::<usize>()
+    });
+    assert_eq!(failed, 0, "the messages are above");
+}
+
+#[test]
+fn nvcc_compiles_and_links_every_suite() {
+    all(&sources("tests/kernels"), |source| nvcc_takes(source, false));
+}
+
+#[test]
+fn nvcc_compiles_and_links_every_example() {
+    all(&sources("examples/kernel"), |source| nvcc_takes(source, false));
+}
+
+#[test]
+fn nvcc_with_relocatable_device_code() {
+    let sources =
+        ["tests/kernels/device_api.cu", "tests/kernels/simple_shift.hip.cpp", "examples/kernel/ring.hip.cpp"];
+    all(&sources, |source| nvcc_takes(&root().join(source), true));
+}
+
+#[test]
+fn hipcc_compiles_every_suite() {
+    all(&sources("tests/kernels"), |source| hipcc_takes(source, &["-O1"]));
+}
+
+#[test]
+fn hipcc_compiles_every_example() {
+    all(&sources("examples/kernel"), |source| hipcc_takes(source, &["-O1"]));
+}
+
+/// Sources that call every name of NVSHMEM's.
+fn names() -> Vec<PathBuf> {
+    let gen_ = root().join("tests/kernels/names/gen");
+    ["reduce", "words", "pairs", "scopes", "data", "collect"]
+        .map(|group| gen_.join(format!("nvshmem_{group}.cu")))
+        .to_vec()
+}
+
+#[test]
+fn nvcc_compiles_and_links_every_name() {
+    let Some(nvcc) = nvcc() else { return };
+    let folder = Folder::new("names");
+    let mut sources = names();
+    sources.push(root().join("tests/kernels/names/main.cu"));
+    let object = |source: &Path| folder.join(source.with_extension("o").file_name().expect("a file"));
+    all(&sources, |source| clean(nvcc_command(&nvcc, &PTX).arg(source).arg("-o").arg(object(source))));
+    let objects: Vec<PathBuf> = sources.iter().map(|source| object(source)).collect();
+    link(&nvcc, &PTX, &objects, false, &folder);
+}
+
+#[test]
+fn hipcc_compiles_every_name() {
+    // As far as LLVM's code: the machine's is the same for all names, and takes minutes.
+    let options = ["-O0", "--cuda-device-only", "-emit-llvm"];
+    all(&names(), |source| hipcc_takes(source, &options));
+}

@@ -1,0 +1,98 @@
+//! Kernels whose peers are out of reach: `tests/kernels/proxy.cu`, compiled by dushcc, run by dushrun.
+use dushmem_testkit::folder::Folder;
+use dushmem_testkit::installation::{prefix, root};
+use dushmem_testkit::job::Job;
+use std::process::Command;
+use std::time::Duration;
+
+struct Program(Folder);
+
+impl Program {
+    fn new() -> Program {
+        let folder = Folder::new("kernels_proxy");
+        let compiled = Command::new(prefix().join("bin/dushcc"))
+            .args(["-O1", "-g", "-Wall", "-Wextra", "-Werror"])
+            .arg(root().join("tests/kernels/proxy.cu"))
+            .arg("-o")
+            .arg(folder.join("program"))
+            .output()
+            .expect("dushcc starts");
+        assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+        Program(folder)
+    }
+
+    /// A job on memory that is mapped, but hidden from kernels.
+    fn hidden(&self, pes: usize, what: &str) -> Job {
+        let whom = if pes == 1 { "all" } else { "1" };
+        self.job(pes, what).env("DUSHMEM_EMU_REMOTE", whom)
+    }
+
+    /// A job on the transport that reorders.
+    fn reordered(&self, pes: usize, what: &str, seed: u32) -> Job {
+        self.job(pes, what).env("DUSHMEM_TRANSPORT", "loopback").env("DUSHMEM_LOOPBACK_SEED", seed.to_string())
+    }
+
+    fn job(&self, pes: usize, what: &str) -> Job {
+        Job::new(pes, self.0.join("program")).args([what]).limit(Duration::from_secs(100))
+    }
+}
+
+#[track_caller]
+fn all_right(job: Job) {
+    let outcome = job.run();
+    assert_eq!((outcome.code, &*outcome.stdout), (0, "all right\n"), "{}", outcome.stderr);
+}
+
+#[test]
+fn everything_goes_by_requests() {
+    let program = Program::new();
+    for (pes, seed) in [(1, 1), (2, 2), (4, 3), (8, 4)] {
+        all_right(program.hidden(pes, "all"));
+        all_right(program.reordered(pes, "all", seed));
+    }
+    // After a finalize, and in spite of a fork.
+    all_right(program.hidden(1, "again"));
+    all_right(program.hidden(3, "again"));
+    all_right(program.reordered(2, "again", 1));
+}
+
+#[test]
+fn jobs_end_while_requests_are_under_way() {
+    let program = Program::new();
+    for pes in [1, 3] {
+        for job in [program.hidden(pes, "exit"), program.reordered(pes, "exit", 1)] {
+            let outcome = job.run();
+            assert_eq!((outcome.code, &*outcome.stdout, &*outcome.stderr), (7, "", ""));
+        }
+        for job in [program.hidden(pes, "busy"), program.reordered(pes, "busy", 1)] {
+            let outcome = job.run();
+            assert!(outcome.time < Duration::from_secs(20), "{outcome:?}");
+            outcome.failure(137, &[&format!("PE {}", pes - 1), "SIGKILL"]);
+        }
+    }
+    bad_requests_end_the_job(&program);
+}
+
+/// Each bad request is told in one line: call, argument, value, PE, block and thread.
+fn bad_requests_end_the_job(program: &Program) {
+    let place = "(block 1, thread 5): ";
+    for (what, code, words) in [
+        ("bad-pe", 1, &["put in a kernel to PE 6 ", "pe = 6: there is no such PE"][..]),
+        ("bad-dest", 4, &["put in a kernel to PE 0 ", "dest = 0x", "(64 bytes): not in symmetric memory"]),
+        ("bad-source", 1, &["put_nbi in a kernel to PE 0 ", "source is NULL"]),
+        ("bad-scalar", 4, &["p in a kernel to PE 0 ", "dest = 0x", "not in symmetric memory"]),
+        ("bad-get", 4, &["get in a kernel to PE 0 ", "source = 0x", "not in symmetric memory"]),
+        ("bad-word", 1, &["atomic_add in a kernel to PE 0 ", "dest = 0x", "not aligned to 8 bytes"]),
+        ("bad-signal", 1, &["signal_op in a kernel to PE 0 ", "sig_op = 12345: no signal operator"]),
+        ("bad-stride", 1, &["iput in a kernel to PE 0 ", "dst = 0: strides count elements"]),
+        ("bad-context", 1, &["quiet in a kernel (", "ctx = 0x", "not a context"]),
+        ("bad-internal", 4, &["put in a kernel to PE 0 ", "dest = 0x", "not in symmetric memory"]),
+        ("bad-request", 7, &["number 99 is no request", "compile the kernel with"]),
+    ] {
+        let outcome = program.hidden(2, what).run();
+        let line = outcome.stderr.lines().next().unwrap_or_default();
+        assert!(line.starts_with("dushmem: PE 1 (host "), "{what}: {outcome:?}");
+        assert!(line.contains(place), "{what}: {line}");
+        outcome.failure(code, words);
+    }
+}

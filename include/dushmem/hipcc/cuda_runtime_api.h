@@ -1,0 +1,2 @@
+/* CUDA's name of the header, for hipcc. */
+#include <cuda_runtime.h>
