@@ -10,6 +10,13 @@ use std::time::{Duration, Instant};
 /// Ends the process: every thread of the block that is left waits for others of the block.
 #[cold]
 pub(crate) fn stuck(board: &Board, warps: &str) -> ! {
+    static TOLD: AtomicBool = AtomicBool::new(false);
+    if TOLD.swap(true, Relaxed) {
+        // Another block is in the same state, and ends the process: one line is enough.
+        loop {
+            std::thread::sleep(Duration::from_secs(1));
+        }
+    }
     let mut text = format!("{}{}: nobody can go on: {}", heading(), place(board), waits(board));
     if !warps.is_empty() {
         let _ = write!(text, " ({warps})");
