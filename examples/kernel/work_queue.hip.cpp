@@ -158,6 +158,7 @@ int main(int argc, char **argv) {
       {"slots", &slots, 1, 1 << 24, "slots of each queue"},
   };
   start(argc, argv, "work_queue", "queues of tasks, and blocks that steal from them", settings);
+  if (rows > size) rows = size;
   Queue q = {};
   q.pushed = symmetric<uint64_t>(1);
   q.taken = symmetric<uint64_t>(1);
