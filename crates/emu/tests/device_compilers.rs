@@ -113,6 +113,8 @@ fn nvcc_takes(source: &Path, relocatable: bool) {
     for (number, source) in [source.to_owned()].into_iter().chain(others).enumerate() {
         let object = folder.join(format!("{number}.o"));
         let mut command = nvcc_command(&nvcc, &CODE);
+        // Whether the code is fast is not asked here.
+        command.args(["-Xptxas", "-O0"]);
         clean(command.arg(format!("-rdc={relocatable}")).arg(source).arg("-o").arg(&object));
         objects.push(object);
     }
