@@ -61,20 +61,22 @@ CASE(atomic_compare_swap) {
 }
 
 // Four words of the own part, two of which the neighbour on the left sets to 5, and a set that leaves out the
-// others. With `vector` each is compared with a value of its own.
+// others. With `vector` each is compared with a value of its own. What the call gets lies in the part's first half: all
+// threads of a scope give equal arguments.
 struct Words {
   int status[4];
   size_t indices[4];
   unsigned char values[64];
 };
 
-static __device__ void prepare(Case &c, Words &w, bool vector) {
-  const int status[4] = {1, 0, 1, 0};
-  for (int i = 0; i < 4; i++) {
-    w.status[i] = status[i];
+static __device__ Words &prepare(Case &c, bool vector) {
+  Words &w = *(Words *)c.slot(0);
+  for (int i = 0; i < 4 && c.first(); i++) {
+    w.status[i] = i % 2 == 1 ? 0 : 1;
     w.indices[i] = 99;
     c.put_number(w.values, i, i % 2 == 1 ? 5 : 9);
   }
+  __syncthreads();
   c.a.word = c.a.words = c.local();
   c.a.n = 4;
   c.a.status = w.status;
@@ -82,6 +84,7 @@ static __device__ void prepare(Case &c, Words &w, bool vector) {
   c.put_number(c.a.value, 0, 5);
   c.a.values = vector ? w.values : c.a.value;
   c.a.cmp = DUSHMEM_CMP_EQ;
+  return w;
 }
 
 // Words are written whole.
@@ -126,8 +129,7 @@ static __device__ void set_both(const Case &c) {
 
 CASE(wait_until) {
   Case c(s, name);
-  Words w;
-  prepare(c, w, false);
+  prepare(c, false);
   set_both(c);
   c.a.word = c.local() + 3 * name.bytes;
   c.call();
@@ -136,24 +138,21 @@ CASE(wait_until) {
 }
 
 static __device__ void wait_all(Case &c, bool vector) {
-  Words w;
-  prepare(c, w, vector);
+  prepare(c, vector);
   set_both(c);
   c.call();
   if (c.calls()) c.check(c.is(c.local(), 1, 5) && c.is(c.local(), 3, 5) && c.is(c.local(), 0, 0));
 }
 
 static __device__ void wait_any(Case &c, bool vector) {
-  Words w;
-  prepare(c, w, vector);
+  prepare(c, vector);
   set_both(c);
   c.call();
   if (c.calls()) c.check((c.size() == 1 || c.size() == 3) && c.is(c.local(), (int)c.size(), 5));
 }
 
 static __device__ void wait_some(Case &c, bool vector) {
-  Words w;
-  prepare(c, w, vector);
+  const Words &w = prepare(c, vector);
   set_both(c);
   c.call();
   if (c.calls()) {
@@ -166,8 +165,7 @@ static __device__ void wait_some(Case &c, bool vector) {
 
 CASE(test) {
   Case c(s, name);
-  Words w;
-  prepare(c, w, false);
+  prepare(c, false);
   set_both(c);
   wait_for_both(c);
   c.call();
@@ -180,8 +178,7 @@ CASE(test) {
 
 // No word is greater than 5, or than its own value.
 static __device__ void test_all(Case &c, bool vector) {
-  Words w;
-  prepare(c, w, vector);
+  prepare(c, vector);
   set_both(c);
   wait_for_both(c);
   c.a.cmp = DUSHMEM_CMP_GT;
@@ -193,8 +190,7 @@ static __device__ void test_all(Case &c, bool vector) {
 }
 
 static __device__ void test_any(Case &c, bool vector) {
-  Words w;
-  prepare(c, w, vector);
+  prepare(c, vector);
   set_both(c);
   wait_for_both(c);
   c.a.cmp = DUSHMEM_CMP_GT;
@@ -206,8 +202,7 @@ static __device__ void test_any(Case &c, bool vector) {
 }
 
 static __device__ void test_some(Case &c, bool vector) {
-  Words w;
-  prepare(c, w, vector);
+  const Words &w = prepare(c, vector);
   set_both(c);
   wait_for_both(c);
   c.a.cmp = DUSHMEM_CMP_GT;
