@@ -28,7 +28,7 @@ template <class T> DUSHMEM_IMPL_FN const T *operand(const members &team, int ran
 
 /* dest = the operands of all members, combined by rank. own may be dest. */
 template <class Op, class T, class S>
-DUSHMEM_IMPL_FN void combine(const members &team, T *dest, const T *own, size_t count, S s) {
+DUSHMEM_IMPL_APART void combine(const members &team, T *dest, const T *own, size_t count, S s) {
   const size_t lanes = size(s);
   size_t i = rank(s);
   for (; i + (at_once - 1) * lanes < count; i += at_once * lanes) {
@@ -51,7 +51,7 @@ DUSHMEM_IMPL_FN void combine(const members &team, T *dest, const T *own, size_t 
 
 /* The prefix of each rank takes the place of its operand; the own one goes to dest. */
 template <class Op, class T, class S>
-DUSHMEM_IMPL_FN void combine_prefixes(const members &team, T *dest, const T *own, size_t count, bool inclusive, S s) {
+DUSHMEM_IMPL_APART void combine_prefixes(const members &team, T *dest, const T *own, size_t count, bool inclusive, S s) {
   for (size_t i = rank(s); i < count; i += size(s)) {
     T all = T();
     for (int r = 0; r < team.n; r++) {
@@ -65,7 +65,7 @@ DUSHMEM_IMPL_FN void combine_prefixes(const members &team, T *dest, const T *own
 
 /* The prefix of the own rank only. */
 template <class Op, class T, class S>
-DUSHMEM_IMPL_FN void combine_prefix(const members &team, T *dest, const T *own, size_t count, bool inclusive, S s) {
+DUSHMEM_IMPL_APART void combine_prefix(const members &team, T *dest, const T *own, size_t count, bool inclusive, S s) {
   const int end = team.me + (inclusive ? 1 : 0);
   for (size_t i = rank(s); i < count; i += size(s)) {
     T all = T();

@@ -13,6 +13,13 @@
 #ifndef DUSHMEM_IMPL_COLL_TEAM_H
 #define DUSHMEM_IMPL_COLL_TEAM_H
 
+/* A function of its own on GPUs, where the compilers would copy it into every call. */
+#ifdef DUSHMEM_EMU
+#define DUSHMEM_IMPL_APART DUSHMEM_IMPL_FN
+#else
+#define DUSHMEM_IMPL_APART static __device__ __attribute__((__noinline__, __unused__))
+#endif
+
 namespace dushmem {
 namespace device {
 namespace impl {
@@ -57,7 +64,7 @@ DUSHMEM_IMPL_COLD void no_team(const char *call, const char *arg, int value, con
 }
 
 /* The team of that handle, for all threads of the scope; false after a line where there is none for this PE. */
-template <class S> DUSHMEM_IMPL_FN bool open(int32_t handle, members &team, const char *call) {
+template <class S> DUSHMEM_IMPL_APART bool open(int32_t handle, members &team, const char *call) {
   const dushmem_impl_kernel_state &s = state();
   const dushmem_impl_kernel_team *entry =
       (const dushmem_impl_kernel_team *)(uintptr_t)s.teams + (handle & DUSHMEM_IMPL_TEAM_SLOT);
@@ -89,13 +96,7 @@ struct others {
 template <class S> DUSHMEM_IMPL_FN others mine(S s) { return others{(int)size(s), 1 + (int)rank(s)}; }
 DUSHMEM_IMPL_FN others each() { return others{1, 1}; }
 
-/* ---- Moving bytes. Functions of their own on GPUs, where the compilers would copy them into every call. ---- */
-
-#ifdef DUSHMEM_EMU
-#define DUSHMEM_IMPL_APART DUSHMEM_IMPL_FN
-#else
-#define DUSHMEM_IMPL_APART static __device__ __attribute__((__noinline__, __unused__))
-#endif
+/* ---- Moving bytes ---- */
 
 DUSHMEM_IMPL_FN size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
@@ -108,7 +109,7 @@ template <class S> DUSHMEM_IMPL_APART void put_apart(void *dest, const void *sou
 
 /* To all other members. */
 template <class S>
-DUSHMEM_IMPL_FN void put_all(const members &team, char *dest, const char *source, size_t bytes, const char *call) {
+DUSHMEM_IMPL_APART void put_all(const members &team, char *dest, const char *source, size_t bytes, const char *call) {
   for (others o = each(); o.more(team); o.next()) put_apart<S>(dest, source, bytes, team.pe(o.rank(team)), call);
 }
 
