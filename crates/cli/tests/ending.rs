@@ -1,6 +1,6 @@
 //! How a job ends: the first PE that fails, abort, time limit, exit codes, and that nothing is left.
 mod common;
-use common::{pe, pes, pes_with};
+use common::{patiently, pe, pes, pes_with};
 use dushmem_os::signal::number::SIGKILL;
 use dushmem_testkit::folder::Folder;
 use dushmem_testkit::job::{Job, until};
@@ -105,7 +105,11 @@ fn a_stump_is_left_out_while_a_descendant_holds_the_pipe() {
 fn a_job_that_fails_ends_with_a_newline() {
     let outcome = pes(2, "join part=half barrier 1:exit=5 hold").run();
     assert_eq!((outcome.code, &*outcome.stdout), (5, "half\nhalf\n"), "{outcome:?}");
-    let outcome = pes_with("--timeout 0.5", 2, "part=half sleep=30000").run();
+    let attempt = |time: Duration| {
+        let limit = format!("--timeout {}", time.as_secs_f32());
+        pes_with(&limit, 2, "part=half sleep=30000").run()
+    };
+    let outcome = patiently(Duration::from_millis(500), attempt, |o| o.stdout.len() == 10);
     assert_eq!((outcome.code, &*outcome.stdout), (124, "half\nhalf\n"), "{outcome:?}");
     let outcome = pes(2, "join part=half finalize 1:errpart=half 1:exit=5").run();
     assert_eq!((outcome.code, &*outcome.stdout), (5, "half\nhalf\n"), "{outcome:?}");
@@ -154,10 +158,14 @@ fn pes_that_ignore_the_request_to_end_are_killed() {
 
 #[test]
 fn the_time_limit_tells_where_each_pe_is() {
-    let outcome = pes_with("--timeout 1", 4, "0:sleep=20000 join 2:spin 3:finalize hold").run();
-    assert!(outcome.code == 124 && outcome.time < Duration::from_secs(4), "{outcome:?}");
+    let attempt = |time: Duration| {
+        let limit = format!("--timeout {}", time.as_secs());
+        pes_with(&limit, 4, "0:sleep=20000 join 2:spin 3:finalize hold").run()
+    };
+    let outcome = patiently(Duration::from_secs(1), attempt, |o| o.stderr.contains("waits in finalize"));
+    assert!(outcome.code == 124 && outcome.time < Duration::from_secs(19), "{outcome:?}");
     let lines: Vec<&str> = outcome.stderr.lines().collect();
-    let expected = ["time limit of 1 s", "PE 0", "PE 1", "PE 2", "PE 3"];
+    let expected = ["the time limit of ", "PE 0", "PE 1", "PE 2", "PE 3"];
     assert!(
         lines.len() == 5 && lines.iter().zip(expected).all(|(line, what)| line.contains(what)),
         "{outcome:?}"

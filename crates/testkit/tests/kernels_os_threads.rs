@@ -25,7 +25,7 @@ fn all_right(source: &str, pes: usize, settings: &[(&str, &str)]) {
     compile(&folder, &[source], &["-fdushmem-os-threads"]);
     let mut job = Job::new(pes, folder.join("program")).limit(Duration::from_secs(100));
     for (name, value) in settings {
-        job = job.env(name, value.to_string());
+        job = job.env(name, value);
     }
     let outcome = job.run();
     assert_eq!(outcome.code, 0, "{}{}", outcome.stdout, outcome.stderr);

@@ -29,7 +29,9 @@ impl Program {
 
     /// A job on the transport that reorders.
     fn reordered(&self, pes: usize, what: &str, seed: u32) -> Job {
-        self.job(pes, what).env("DUSHMEM_TRANSPORT", "loopback").env("DUSHMEM_LOOPBACK_SEED", seed.to_string())
+        self.job(pes, what)
+            .env("DUSHMEM_TRANSPORT", "loopback")
+            .env("DUSHMEM_LOOPBACK_SEED", seed.to_string())
     }
 
     fn job(&self, pes: usize, what: &str) -> Job {

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 const ROUNDS: u64 = 40;
+/// Times that a rule is left out until it shows.
+const PATIENCE: u32 = 25;
 const SEEDS: std::ops::Range<u64> = 0..4;
 
 /// Old values seen by all PEs.
@@ -25,9 +27,10 @@ fn check(rule: usize) {
     for seed in SEEDS {
         let backend = loopback(3, seed);
         assert_eq!(old_values(&backend, rule, true), 0, "seed {seed}, with: {name}");
-        let old = old_values(&backend, rule, false);
-        println!("seed {seed}, without {name}: {old} old values in {ROUNDS} rounds");
-        assert!(old > 0, "seed {seed}: nothing went wrong without: {name}");
+        // On a loaded machine PEs are far apart at times, and nobody looks at the right moment.
+        let old = (0..PATIENCE).map(|_| old_values(&backend, rule, false)).find(|old| *old > 0);
+        println!("seed {seed}, without {name}: {old:?} old values in {ROUNDS} rounds");
+        assert!(old.is_some(), "seed {seed}: nothing went wrong without: {name}");
     }
 }
 

@@ -170,6 +170,25 @@ template <class T, class V> static inline __device__ T atomicCAS_block(T *addres
   return atomicCAS(address, (T)compare, (T)value);
 }
 
+/* Lanes: all of the warp take part, whatever the mask says. HIP 5 has no masks. */
+static inline __device__ void __nanosleep(unsigned) { __builtin_amdgcn_s_sleep(1); }
+static inline __device__ void __syncwarp(unsigned long long = ~0ull) { __builtin_amdgcn_wave_barrier(); }
+template <class T, class... More> static inline __device__ T __shfl_sync(unsigned long long, T value, More... more) {
+  return __shfl(value, more...);
+}
+template <class T, class... More> static inline __device__ T __shfl_up_sync(unsigned long long, T value, More... more) {
+  return __shfl_up(value, more...);
+}
+template <class T, class... More> static inline __device__ T __shfl_down_sync(unsigned long long, T value, More... more) {
+  return __shfl_down(value, more...);
+}
+template <class T, class... More> static inline __device__ T __shfl_xor_sync(unsigned long long, T value, More... more) {
+  return __shfl_xor(value, more...);
+}
+static inline __device__ unsigned long long __ballot_sync(unsigned long long, int set) { return __ballot(set); }
+static inline __device__ int __any_sync(unsigned long long, int set) { return __any(set); }
+static inline __device__ int __all_sync(unsigned long long, int set) { return __all(set); }
+
 /* Graphs */
 #define cudaGraph_t hipGraph_t
 #define cudaGraphNode_t hipGraphNode_t

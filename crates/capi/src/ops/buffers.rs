@@ -37,8 +37,6 @@ pub unsafe fn multicast(team: i32, _ptr: *const u8, name: Name) -> *mut u8 {
 
 /// First number of a queue pair that is none of the constants.
 const FIRST_QP: i32 = 2;
-/// One more than the last: the constant that stands for all of them.
-const ALL_QPS: i32 = i32::MAX;
 
 /// The number of the next queue pair. Numbers are not used again: kernels may still name one.
 static NEXT_QP: AtomicI32 = AtomicI32::new(FIRST_QP);
@@ -55,7 +53,7 @@ pub unsafe fn create_qps(num_qps: i32, out_qp_array: *mut *mut i32, name: Name) 
             let why = "a number from 1 to 65536 is wanted";
             return Err(Error::BadValue { arg: "num_qps", value: num_qps.into(), why });
         }
-        let enough = |next: i32| next.checked_add(num_qps).filter(|end| *end <= ALL_QPS);
+        let enough = |next: i32| next.checked_add(num_qps);
         let Ok(first) = NEXT_QP.fetch_update(Relaxed, Relaxed, enough) else {
             let why = "there are no numbers left for so many";
             return Err(Error::BadValue { arg: "num_qps", value: num_qps.into(), why });
