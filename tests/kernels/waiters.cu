@@ -4,7 +4,7 @@
 
 enum { WORDS = 60, WRITERS = 3, ROUNDS = 3 };
 
-__host__ __device__ static uint64_t value_of(int word, int round) { return (uint64_t)(word * 7 + 3 + 1000 * round); }
+__device__ static uint64_t value_of(int word, int round) { return (uint64_t)(word * 7 + 3 + 1000 * round); }
 // Every fifth word is left out by its status.
 __device__ static int left_out(int word) { return word % 5 == 2; }
 
