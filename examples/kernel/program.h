@@ -141,7 +141,7 @@ __host__ __device__ static inline uint64_t first_of(uint64_t part, uint64_t part
 }
 
 // In a loop that looks for something: leaves the processor to others for a moment.
-__device__ static inline void pause() {
+__device__ static inline void idle() {
 #if defined(__HIP_PLATFORM_AMD__) && !defined(DUSHMEM_EMU)
   __builtin_amdgcn_s_sleep(16);
 #else

@@ -102,7 +102,7 @@ __device__ static bool find(const Queue &q, uint64_t *task, uint64_t *looked, ui
       return true;
     }
     if (nvshmem_uint64_test(q.end, NVSHMEM_CMP_EQ, 1)) return false;
-    pause();
+    idle();
   }
 }
 

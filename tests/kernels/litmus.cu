@@ -132,7 +132,7 @@ __global__ void coherence(uint64_t *word, uint64_t *told, unsigned long long *ba
       const uint64_t now = dushmem_uint64_atomic_fetch(&word[me], home);
       holds(bad, "a word that goes back", now >= last, (long long)now);
       if (now == last) {
-        __nanosleep(100);
+        idle();
         continue;
       }
       last = now;

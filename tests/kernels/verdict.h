@@ -21,6 +21,15 @@ static unsigned long long host_bad;
     }                                                                                                        \
   } while (0)
 
+/* In a loop that looks for something: lets others run. */
+__device__ static inline void idle() {
+#if defined(__HIP_PLATFORM_AMD__) && !defined(DUSHMEM_EMU)
+  __builtin_amdgcn_s_sleep(8);
+#else
+  __nanosleep(100);
+#endif
+}
+
 /* In kernels: counts, and tells of the first. */
 __device__ static inline void expect(unsigned long long *count, const char *what, long long got, long long wanted,
                                      long long at = -1) {

@@ -4,7 +4,7 @@
 
 enum { WORDS = 60, WRITERS = 3, ROUNDS = 3 };
 
-__host__ __device__ static uint64_t value_of(int word, int round) { return (uint64_t)(word * 7 + 3 + 1000 * round); }
+__device__ static uint64_t value_of(int word, int round) { return (uint64_t)(word * 7 + 3 + 1000 * round); }
 // Every fifth word is left out by its status.
 __device__ static int left_out(int word) { return word % 5 == 2; }
 
@@ -78,7 +78,7 @@ __global__ void wait_all_ways(uint64_t *words, int round, int cmp, unsigned long
     while (report.left > 0) {
       const size_t word = vector ? dushmem_uint64_test_any_vector(words, WORDS, report.status, cmp, values)
                                  : dushmem_uint64_test_any(words, WORDS, report.status, scalar, value);
-      if (word == (size_t)-1) __nanosleep(100);
+      if (word == (size_t)-1) idle();
       else report.add(word, words, round, bad, "test_any");
     }
     break;
@@ -86,14 +86,14 @@ __global__ void wait_all_ways(uint64_t *words, int round, int cmp, unsigned long
     while (report.left > 0) {
       const size_t count = vector ? dushmem_uint64_test_some_vector(words, WORDS, at, report.status, cmp, values)
                                   : dushmem_uint64_test_some(words, WORDS, at, report.status, scalar, value);
-      if (count == 0) __nanosleep(100);
+      if (count == 0) idle();
       for (size_t i = 0; i < count && i < WORDS; i++) report.add(at[i], words, round, bad, "test_some");
     }
     break;
   case 5:
     while (!(vector ? dushmem_uint64_test_all_vector(words, WORDS, report.status, cmp, values)
                     : dushmem_uint64_test_all(words, WORDS, report.status, scalar, value)))
-      __nanosleep(100);
+      idle();
     for (int i = 0; i < WORDS; i++)
       if (!left_out(i)) report.add((size_t)i, words, round, bad, "test_all");
     break;
@@ -104,7 +104,7 @@ __global__ void wait_all_ways(uint64_t *words, int round, int cmp, unsigned long
       if (vector) {
         dushmem_uint64_wait_until(&words[i], cmp, values[i]);
       } else {
-        while (!dushmem_uint64_test(&words[i], cmp, values[i])) __nanosleep(100);
+        while (!dushmem_uint64_test(&words[i], cmp, values[i])) idle();
       }
       report.add((size_t)i, words, round, bad, "wait_until");
     }
