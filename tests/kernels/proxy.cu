@@ -5,6 +5,7 @@
 //   busy           the last PE is killed while it and all others post requests
 //   speed          figures
 //   bad-...        requests that end the job
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -260,10 +261,10 @@ static void run_speed(cudaStream_t stream) {
   auto time = [&](const char *what, int count, auto launch) {
     launch();
     cudaStreamSynchronize(stream);
-    const long long start = clock64();
+    const auto start = std::chrono::steady_clock::now();
     launch();
     cudaStreamSynchronize(stream);
-    const double ns = double(clock64() - start);
+    const double ns = std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count();
     std::printf("%s: %.2f us each, %.2f million a second\n", what, ns / count / 1e3, count / ns * 1e3);
   };
   time("atomic fetch, one thread, one after another", 20000, [&] { fetches<<<1, 1, 0, stream>>>(h, 20000); });

@@ -72,7 +72,7 @@ mod jobs {
 #[test]
 fn long_progress() {
     // Some seconds, with and without optimisation.
-    let size = if cfg!(debug_assertions) { "100000000" } else { "1500000000" };
+    let size = if cfg!(debug_assertions) { "400000000" } else { "1500000000" };
     let outcome = Job::new(2, example("histogram")).words(size).run();
     assert!(outcome.code == 0 && outcome.stderr.contains(&format!(" of {size}\n")), "{outcome:#?}");
     assert!(outcome.stderr.lines().count() < outcome.time.as_secs() as usize, "{outcome:#?}");

@@ -137,6 +137,22 @@ static inline cudaError_t hipStreamWaitEvent(cudaStream_t stream, cudaEvent_t ev
 #define hipEventQuery cudaEventQuery
 #define hipEventElapsedTime cudaEventElapsedTime
 
+/* Operations of warps have no mask: they are among the lanes that run together. CUDA's headers of 16-bit numbers have
+ * functions with these names, so they come first. __any and __all can't be given: CUDA's own headers use the names. */
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+static __device__ inline unsigned __lane_id() {
+  unsigned lane;
+  asm("mov.u32 %0, %%laneid;" : "=r"(lane));
+  return lane;
+}
+#define __ballot(predicate) ((unsigned long long)__ballot_sync(__activemask(), predicate))
+#define __shfl(...) __shfl_sync(__activemask(), __VA_ARGS__)
+#define __shfl_up(...) __shfl_up_sync(__activemask(), __VA_ARGS__)
+#define __shfl_down(...) __shfl_down_sync(__activemask(), __VA_ARGS__)
+#define __shfl_xor(...) __shfl_xor_sync(__activemask(), __VA_ARGS__)
+
 /* Kernels */
 #define hipFuncAttributes cudaFuncAttributes
 #define hipFuncGetAttributes cudaFuncGetAttributes

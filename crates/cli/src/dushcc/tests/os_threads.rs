@@ -32,7 +32,9 @@ fn in_functions() {
             format!("void f() {{ {}; }}", wanted.join("; ")),
             "{text}"
         );
-        assert_eq!(rewritten(text), text);
+        // In the other mode the macro __shared__ is a storage class, behind which C++ wants no attribute.
+        let plain = if text.contains("alignas") { "alignas(8) __shared__  T s[n];" } else { text };
+        assert_eq!(rewritten(text), plain);
     }
 }
 
