@@ -1,4 +1,5 @@
 //! `cargo xtask codegen`: everything typed comes from the one table in `api/`.
+mod check;
 mod device;
 mod expand;
 mod generic;
