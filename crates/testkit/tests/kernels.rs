@@ -1,43 +1,14 @@
 //! Kernels of `tests/kernels` on the CPU: compiled by dushcc, run by dushrun, with several numbers of PEs and
 //! on both transports.
-use dushmem_testkit::folder::Folder;
-use dushmem_testkit::installation::{prefix, root};
+use dushmem_testkit::installation::root;
 use dushmem_testkit::job::Job;
+use dushmem_testkit::kernels::{Program, all_right};
 use std::collections::BTreeSet;
-use std::process::Command;
 use std::time::Duration;
-
-/// A compiled source of `tests/kernels`.
-struct Program(Folder);
-
-impl Program {
-    fn of(source: &str) -> Program {
-        let folder = Folder::new("kernels");
-        let compiled = Command::new(prefix().join("bin/dushcc"))
-            .args(["-O1", "-g", "-Wall", "-Wextra", "-Werror"])
-            .arg(root().join("tests/kernels").join(source))
-            .arg("-o")
-            .arg(folder.join("program"))
-            .output()
-            .expect("dushcc starts");
-        assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
-        Program(folder)
-    }
-
-    fn job(&self, pes: usize) -> Job {
-        Job::new(pes, self.0.join("program"))
-    }
-}
-
-fn all_right(job: Job) {
-    let outcome = job.limit(Duration::from_secs(100)).run();
-    assert_eq!(outcome.code, 0, "{}{}", outcome.stdout, outcome.stderr);
-    assert_eq!(outcome.stdout, "all right\n", "{}", outcome.stderr);
-}
 
 #[test]
 fn the_device_api() {
-    let program = Program::of("device_api.cu");
+    let program = Program::suite("device_api.cu");
     for pes in [1, 2, 3, 4, 8] {
         all_right(program.job(pes));
     }
@@ -45,7 +16,7 @@ fn the_device_api() {
 
 #[test]
 fn the_device_api_over_a_transport_that_reorders() {
-    let program = Program::of("device_api.cu");
+    let program = Program::suite("device_api.cu");
     for seed in 1..=3 {
         let job = program.job(3).env("DUSHMEM_TRANSPORT", "loopback");
         all_right(job.env("DUSHMEM_LOOPBACK_SEED", seed.to_string()));
@@ -54,7 +25,7 @@ fn the_device_api_over_a_transport_that_reorders() {
 
 #[test]
 fn every_operation_at_every_scope() {
-    let program = Program::of("device_scopes.cu");
+    let program = Program::suite("device_scopes.cu");
     // In order, in random orders, and with wide warps.
     for (pes, name, value) in [
         (1, "DUSHMEM_EMU_SEED", "1"),
@@ -74,7 +45,7 @@ fn every_operation_at_every_scope() {
 
 #[test]
 fn globals_are_symmetric_in_kernels_too() {
-    let program = Program::of("device_globals.cu");
+    let program = Program::suite("device_globals.cu");
     for hidden in ["0", "1", "all"] {
         let job = program.job(3).env("DUSHMEM_STATIC", "1");
         all_right(job.env("DUSHMEM_EMU_REMOTE", hidden));
@@ -111,7 +82,7 @@ const WRONG: &[Wrong] = &[
 
 #[test]
 fn wrong_arguments_in_kernels_end_the_job_with_a_line_about_them() {
-    let program = Program::of("device_bad.cu");
+    let program = Program::suite("device_bad.cu");
     for &(case, code, words) in WRONG {
         let outcome = program.job(1).args([&case.to_string(), "ready"]).run().failure(code, words);
         if case > 0 {
@@ -119,17 +90,17 @@ fn wrong_arguments_in_kernels_end_the_job_with_a_line_about_them() {
         }
     }
     // A wait that nobody ends is named by the launcher.
-    let hangs = Job::dushrun().args(["--timeout", "1", "-n", "1"]).args([program.0.join("program")]);
+    let hangs = Job::dushrun().args(["--timeout", "1", "-n", "1"]).args([program.path()]);
     let outcome = hangs.args(["16", "ready"]).run();
     assert_ne!(outcome.code, 0);
     assert!(outcome.stderr.contains("waits in signal_wait_until on the word at 0x"), "{outcome:?}");
-    let alone = Job::of(&program.0.join("program")).args(["1", "early"]);
+    let alone = Job::of(&program.path()).args(["1", "early"]);
     alone.run().failure(101, &["p: not initialised: call init first", "thread (2, 0, 0)"]);
 }
 
 #[test]
 fn the_article_s_ring() {
-    let program = Program::of("simple_shift.hip.cpp");
+    let program = Program::suite("simple_shift.hip.cpp");
     for pes in [1, 2, 7, 16] {
         program.job(pes).run().prints_ring(pes);
     }
@@ -137,7 +108,7 @@ fn the_article_s_ring() {
 
 #[test]
 fn every_kind_of_writer_wakes_a_sleeper() {
-    let program = Program::of("wakers.cu");
+    let program = Program::suite("wakers.cu");
     for transport in ["shm", "loopback"] {
         for pes in [2, 8] {
             all_right(program.job(pes).env("DUSHMEM_TRANSPORT", transport));
@@ -147,7 +118,7 @@ fn every_kind_of_writer_wakes_a_sleeper() {
 
 #[test]
 fn a_job_ends_from_kernels_and_while_kernels_run() {
-    let program = Program::of("exits.cu");
+    let program = Program::suite("exits.cu");
     for pes in [1, 4] {
         for (how, code, said) in [
             ("kernel", 5, "half a line, exit handler\n"),
@@ -168,7 +139,7 @@ fn a_job_ends_from_kernels_and_while_kernels_run() {
 
 #[test]
 fn graphs_with_communication() {
-    let program = Program::of("graphs.cu");
+    let program = Program::suite("graphs.cu");
     for pes in [1, 2, 4] {
         all_right(program.job(pes));
         all_right(program.job(pes).env("DUSHMEM_TRANSPORT", "loopback"));
@@ -177,7 +148,7 @@ fn graphs_with_communication() {
 
 #[test]
 fn hip_names_of_graphs() {
-    all_right(Program::of("graph_names.hip.cpp").job(1));
+    all_right(Program::suite("graph_names.hip.cpp").job(1));
 }
 
 /// The names of calls on a stream that `api/names` lists.
@@ -195,7 +166,7 @@ fn every_call_on_a_stream_in_a_graph() {
         |line: &str| Some(line.strip_prefix("CASE(")?.split_once(", ")?.1.trim_end_matches(')').to_owned());
     let cases: BTreeSet<String> = cases.lines().filter_map(name).collect();
     assert_eq!(cases, names_on_stream(), "tests/kernels/on_stream_names.inc has other names than api/names");
-    let program = Program::of("on_stream_names.cu");
+    let program = Program::suite("on_stream_names.cu");
     for pes in [1, 2, 4] {
         let outcome = program.job(pes).limit(Duration::from_secs(100)).run();
         assert_eq!(outcome.code, 0, "{}{}", outcome.stdout, outcome.stderr);
@@ -205,7 +176,7 @@ fn every_call_on_a_stream_in_a_graph() {
 
 #[test]
 fn collective_launches() {
-    let program = Program::of("launches.cu");
+    let program = Program::suite("launches.cu");
     for pes in [1, 2, 4] {
         let outcome = program.job(pes).limit(Duration::from_secs(100)).run();
         assert_eq!((outcome.code, &*outcome.stdout), (0, "all right\n"), "{outcome:?}");
@@ -219,7 +190,7 @@ fn collective_launches() {
 
 #[test]
 fn what_cannot_be_captured_ends_the_job_or_is_an_error() {
-    let program = Program::of("launches.cu");
+    let program = Program::suite("launches.cu");
     for (how, said) in [
         ("fetch", "dushmemx_int_g_on_stream: operation not permitted when stream is capturing"),
         ("invalid", "dushmemx_int_p_on_stream: operation failed due to a previous error during capture"),

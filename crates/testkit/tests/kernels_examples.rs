@@ -1,35 +1,24 @@
 //! The programs of `examples/kernel`, which check themselves: directly, through the proxy, over a transport that
 //! reorders, with other orders of threads; and with a call that loses something, which they have to notice.
 use dushmem_testkit::folder::Folder;
-use dushmem_testkit::installation::{prefix, root};
 use dushmem_testkit::job::{Job, Outcome};
+use dushmem_testkit::kernels::Program;
 use dushmem_testkit::programs::reads_its_words;
-use std::process::Command;
-use std::time::Duration;
 
 /// A compiled example.
 struct Example {
     name: &'static str,
-    folder: Folder,
+    program: Program,
 }
 
 impl Example {
     fn of(name: &'static str, options: &[&str]) -> Example {
-        let folder = Folder::new("kernels_examples");
-        let compiled = Command::new(prefix().join("bin/dushcc"))
-            .args(["-O2", "-Wall", "-Wextra", "-Werror"])
-            .args(options)
-            .arg(root().join("examples/kernel").join(format!("{name}.hip.cpp")))
-            .arg("-o")
-            .arg(folder.join("program"))
-            .output()
-            .expect("dushcc starts");
-        assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
-        Example { name, folder }
+        let options = [&["-O2"], options].concat();
+        Example { name, program: Program::of(&[&format!("examples/kernel/{name}.hip.cpp")], &options) }
     }
 
     fn job(&self, pes: usize, words: &str) -> Job {
-        Job::new(pes, self.folder.join("program")).words(words).limit(Duration::from_secs(100))
+        self.program.job(pes).words(words)
     }
 
     /// With so many PEs, these words and variables.

@@ -1,8 +1,6 @@
 //! What the language of kernels has, on the CPU: programs of `tests/kernels` that use nothing else, compiled by
 //! dushcc and run as they are.
-use dushmem_testkit::folder::Folder;
-use dushmem_testkit::installation::{prefix, root};
-use std::path::PathBuf;
+use dushmem_testkit::kernels::Program;
 use std::process::Command;
 
 /// Compiles the sources to one program and runs it once for each width of warps.
@@ -11,21 +9,12 @@ fn all_right(sources: &[&str], warps: &[&str], says: &str) {
 }
 
 fn all_right_with(options: &[&str], sources: &[&str], warps: &[&str], says: &str) {
-    let folder = Folder::new("language");
-    let program = folder.join("program");
-    let sources: Vec<PathBuf> =
-        sources.iter().map(|source| root().join("tests/kernels").join(source)).collect();
-    let compiled = Command::new(prefix().join("bin/dushcc"))
-        .args(["-O1", "-g", "-Wall", "-Wextra", "-Werror"])
-        .args(options)
-        .args(&sources)
-        .arg("-o")
-        .arg(&program)
-        .output()
-        .expect("dushcc starts");
-    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+    let sources: Vec<String> = sources.iter().map(|source| format!("tests/kernels/{source}")).collect();
+    let sources: Vec<&str> = sources.iter().map(String::as_str).collect();
+    let program = Program::of(&sources, options);
     for width in warps {
-        let ran = Command::new(&program).env("DUSHMEM_EMU_WARP", width).output().expect("the program starts");
+        let ran =
+            Command::new(program.path()).env("DUSHMEM_EMU_WARP", width).output().expect("the program starts");
         let (said, complained) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
         assert!(ran.status.success(), "{}\n{said}{complained}", ran.status);
         assert_eq!((&*said, &*complained), (says, ""), "warps of {width}");

@@ -1,61 +1,20 @@
 //! What the memory model promises kernels, and how kernels, hosts and streams get on with each other:
 //! `tests/kernels`, directly, through the proxy, over a transport that reorders, with other orders of threads.
-use dushmem_testkit::folder::Folder;
-use dushmem_testkit::installation::{prefix, root};
-use dushmem_testkit::job::{Job, Outcome};
-use std::process::Command;
-use std::time::Duration;
-
-/// A compiled source of `tests/kernels`.
-struct Program(Folder);
-
-impl Program {
-    fn of(source: &str, options: &[&str]) -> Program {
-        let folder = Folder::new("kernels_model");
-        let compiled = Command::new(prefix().join("bin/dushcc"))
-            .args(["-O1", "-g", "-Wall", "-Wextra", "-Werror"])
-            .args(options)
-            .arg(root().join("tests/kernels").join(source))
-            .arg("-o")
-            .arg(folder.join("program"))
-            .output()
-            .expect("dushcc starts");
-        assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
-        Program(folder)
-    }
-
-    fn run(&self, pes: usize, variables: &[(&str, &str)]) -> Outcome {
-        let mut job = Job::new(pes, self.0.join("program")).limit(Duration::from_secs(100));
-        for (name, value) in variables {
-            job = job.env(name, value);
-        }
-        job.run()
-    }
-
-    /// Runs it with so many PEs, with these variables set.
-    #[track_caller]
-    fn is_right(&self, pes: usize, variables: &[(&str, &str)]) {
-        let outcome = self.run(pes, variables);
-        assert!(
-            outcome.code == 0 && outcome.stdout == "all right\n",
-            "{pes} PEs, {variables:?}: {outcome:#?}"
-        );
-    }
-}
+use dushmem_testkit::kernels::{Program, all_right};
 
 #[track_caller]
 fn is_right_by_every_path(source: &str) {
-    let program = Program::of(source, &[]);
+    let program = Program::suite(source);
     for pes in [1, 2, 3, 4, 8] {
-        program.is_right(pes, &[]);
+        all_right(program.job_with(pes, &[]));
     }
     for pes in [2, 4] {
-        program.is_right(pes, &[("DUSHMEM_EMU_REMOTE", "1")]);
+        all_right(program.job_with(pes, &[("DUSHMEM_EMU_REMOTE", "1")]));
     }
-    program.is_right(1, &[("DUSHMEM_EMU_REMOTE", "all")]);
+    all_right(program.job_with(1, &[("DUSHMEM_EMU_REMOTE", "all")]));
     for seed in ["1", "2", "3"] {
-        program.is_right(2, &[("DUSHMEM_EMU_SEED", seed)]);
-        program.is_right(3, &[("DUSHMEM_TRANSPORT", "loopback"), ("DUSHMEM_LOOPBACK_SEED", seed)]);
+        all_right(program.job_with(2, &[("DUSHMEM_EMU_SEED", seed)]));
+        all_right(program.job_with(3, &[("DUSHMEM_TRANSPORT", "loopback"), ("DUSHMEM_LOOPBACK_SEED", seed)]));
     }
 }
 
@@ -66,8 +25,8 @@ fn litmus_tests_hold() {
 
 #[test]
 fn a_missing_fence_shows() {
-    let program = Program::of("litmus.cu", &["-DWITHOUT_FENCE"]);
-    let outcome = program.run(2, &[("DUSHMEM_TRANSPORT", "loopback")]);
+    let program = Program::of(&["tests/kernels/litmus.cu"], &["-DWITHOUT_FENCE"]);
+    let outcome = program.job_with(2, &[("DUSHMEM_TRANSPORT", "loopback")]).run();
     assert!(outcome.code == 1 && outcome.stdout.contains("data behind its flag"), "{outcome:#?}");
 }
 

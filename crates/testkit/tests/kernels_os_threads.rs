@@ -1,48 +1,27 @@
 //! Programs of `tests/kernels` with an OS thread for each GPU thread.
 use dushmem_testkit::folder::Folder;
-use dushmem_testkit::installation::{prefix, root};
-use dushmem_testkit::job::Job;
+use dushmem_testkit::installation::prefix;
+use dushmem_testkit::kernels::{Program, all_right};
 use std::process::Command;
-use std::time::Duration;
-
-fn compile(folder: &Folder, sources: &[&str], options: &[&str]) -> String {
-    let paths = sources.iter().map(|source| root().join("tests/kernels").join(source));
-    let out = Command::new(prefix().join("bin/dushcc"))
-        .args(["-O1", "-g", "-Wall", "-Wextra", "-Werror", "-Wno-error=cpp"])
-        .args(options)
-        .args(paths)
-        .arg("-o")
-        .arg(folder.join("program"))
-        .output()
-        .expect("dushcc starts");
-    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
-    String::from_utf8_lossy(&out.stderr).into_owned()
-}
 
 #[track_caller]
-fn all_right(source: &str, pes: usize, settings: &[(&str, &str)]) {
-    let folder = Folder::new("os-threads");
-    compile(&folder, &[source], &["-fdushmem-os-threads"]);
-    let mut job = Job::new(pes, folder.join("program")).limit(Duration::from_secs(100));
-    for (name, value) in settings {
-        job = job.env(name, value);
-    }
-    let outcome = job.run();
-    assert_eq!(outcome.code, 0, "{}{}", outcome.stdout, outcome.stderr);
-    assert_eq!(outcome.stdout, "all right\n", "{}", outcome.stderr);
+fn is_right(source: &str, pes: usize, settings: &[(&str, &str)]) {
+    let options = ["-fdushmem-os-threads", "-Wno-error=cpp"];
+    let program = Program::of(&[&format!("tests/kernels/{source}")], &options);
+    all_right(program.job_with(pes, settings));
 }
 
 #[test]
 fn loops_that_never_give_way_and_shared_variables() {
-    all_right("os_threads.cu", 1, &[]);
+    is_right("os_threads.cu", 1, &[]);
 }
 
 #[test]
 fn what_kernels_do_together() {
-    all_right("groups.cu", 1, &[]);
-    all_right("device_api.cu", 2, &[]);
+    is_right("groups.cu", 1, &[]);
+    is_right("device_api.cu", 2, &[]);
     // The same program as fibers: shared variables are where they are.
-    all_right("groups.cu", 1, &[("DUSHMEM_EMU_THREADS", "fibers")]);
+    is_right("groups.cu", 1, &[("DUSHMEM_EMU_THREADS", "fibers")]);
 }
 
 #[test]

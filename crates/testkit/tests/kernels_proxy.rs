@@ -1,24 +1,13 @@
 //! Kernels whose peers are out of reach: `tests/kernels/proxy.cu`, compiled by dushcc, run by dushrun.
-use dushmem_testkit::folder::Folder;
-use dushmem_testkit::installation::{prefix, root};
 use dushmem_testkit::job::Job;
-use std::process::Command;
+use dushmem_testkit::kernels::{Program, all_right};
 use std::time::Duration;
 
-struct Program(Folder);
+struct Requests(Program);
 
-impl Program {
-    fn new() -> Program {
-        let folder = Folder::new("kernels_proxy");
-        let compiled = Command::new(prefix().join("bin/dushcc"))
-            .args(["-O1", "-g", "-Wall", "-Wextra", "-Werror"])
-            .arg(root().join("tests/kernels/proxy.cu"))
-            .arg("-o")
-            .arg(folder.join("program"))
-            .output()
-            .expect("dushcc starts");
-        assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
-        Program(folder)
+impl Requests {
+    fn new() -> Requests {
+        Requests(Program::suite("proxy.cu"))
     }
 
     /// A job on memory that is mapped, but hidden from kernels.
@@ -35,19 +24,13 @@ impl Program {
     }
 
     fn job(&self, pes: usize, what: &str) -> Job {
-        Job::new(pes, self.0.join("program")).args([what]).limit(Duration::from_secs(100))
+        self.0.job(pes).args([what])
     }
-}
-
-#[track_caller]
-fn all_right(job: Job) {
-    let outcome = job.run();
-    assert_eq!((outcome.code, &*outcome.stdout), (0, "all right\n"), "{}", outcome.stderr);
 }
 
 #[test]
 fn everything_goes_by_requests() {
-    let program = Program::new();
+    let program = Requests::new();
     for (pes, seed) in [(1, 1), (2, 2), (4, 3), (8, 4)] {
         all_right(program.hidden(pes, "all"));
         all_right(program.reordered(pes, "all", seed));
@@ -60,7 +43,7 @@ fn everything_goes_by_requests() {
 
 #[test]
 fn jobs_end_while_requests_are_under_way() {
-    let program = Program::new();
+    let program = Requests::new();
     for pes in [1, 3] {
         for job in [program.hidden(pes, "exit"), program.reordered(pes, "exit", 1)] {
             let outcome = job.run();
@@ -76,7 +59,7 @@ fn jobs_end_while_requests_are_under_way() {
 }
 
 /// Each bad request is told in one line: call, argument, value, PE, block and thread.
-fn bad_requests_end_the_job(program: &Program) {
+fn bad_requests_end_the_job(program: &Requests) {
     let place = "(block 1, thread 5): ";
     for (what, code, words) in [
         ("bad-pe", 1, &["put in a kernel to PE 6 ", "pe = 6: there is no such PE"][..]),
