@@ -94,6 +94,26 @@ template <class S> __global__ void copies(Heap h, int *wrong) {
   copies_of<S, uchar3>(h, wrong, 6);
 }
 
+// Within the own memory source and dest may overlap.
+template <class S> __global__ void overlaps(Heap h, int *wrong) {
+  const group me = who(S{});
+  char *const at = h.bytes + me.number * room + 128;
+  const int shifts[] = {-64, -5, -1, 1, 3, 64}, counts[] = {2, 33, 64, 333};
+  int seed = 0;
+  for (int count : counts)
+    for (int shift : shifts) {
+      seed++;
+      for (int i = me.rank; i < count + 256; i += me.size) at[i - 128] = pattern(seed, i);
+      if (seed % 2)
+        put<S>(at + shift, at, size_t(count), my_pe());
+      else
+        get<S>(at + shift, at, size_t(count), my_pe());
+      quiet<S>();
+      for (int i = me.rank; i < count; i += me.size) EXPECT(at[shift + i] == pattern(seed, i + 128));
+      impl::sync(S{});
+    }
+}
+
 template <class S, class T> __device__ void strided_of(Heap h, int *wrong) {
   const group me = who(S{});
   const int right = (my_pe() + 1) % n_pes(), n = 45;
@@ -316,6 +336,7 @@ template <class S> static void at_scope(const char *name, unsigned blocks, unsig
   clear();                                     \
   if (*wrong != before) failures++, std::printf("PE %d: %s at scope %s\n", dushmem_my_pe(), #kernel, name)
   RUN(copies);
+  RUN(overlaps);
   RUN(strided);
   RUN(signals);
   RUN(sets);

@@ -1,5 +1,6 @@
 // One PE ends the job, from a kernel or from the host, while the others are in kernels: waiting in the library's calls,
-// or computing for ever. Argument: who ends it, kernel, host or abort.
+// or computing for ever. Argument: who ends it, kernel, host or abort; or late,
+// for a kernel that runs when the program ends.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -7,6 +8,13 @@
 #include <dushmem.h>
 #include <dushmemx.h>
 #include <unistd.h>
+
+__global__ void quick(int *ran) { *ran = 1; }
+static int *last;
+static void at_exit() {
+  quick<<<1, 1>>>(last);
+  std::printf(cudaDeviceSynchronize() == cudaSuccess && *last == 1 ? "ran\n" : "did not run\n");
+}
 
 static void goodbye() { std::printf("exit handler\n"); }
 
@@ -21,6 +29,13 @@ __global__ void ends(int status) {
 
 int main(int argc, char **argv) {
   if (argc < 2) return 98;
+  if (!std::strcmp(argv[1], "late")) {
+    // The main thread's own variables are gone when exit handlers run.
+    std::atexit(at_exit);
+    if (cudaMallocManaged(&last, sizeof(int)) != cudaSuccess) return 97;
+    quick<<<1, 1>>>(last);
+    return cudaDeviceSynchronize() != cudaSuccess;
+  }
   dushmem_init();
   const int me = dushmem_my_pe(), n = dushmem_n_pes();
   long *word = (long *)dushmem_calloc(1, sizeof(long));

@@ -96,7 +96,8 @@ pub fn inside() -> bool {
 /// Runs blocks of the grid on the calling OS thread until none is left to begin. Gives how many ended here.
 pub(crate) fn run(grid: &Grid, place: Place) -> u64 {
     crate::fault::watch_thread();
-    let mut block = KEPT.take().unwrap_or_else(Block::new);
+    // A program may launch while its thread ends, in an exit handler: nothing is kept then.
+    let mut block = KEPT.try_with(Cell::take).ok().flatten().unwrap_or_else(Block::new);
     block.grid = grid;
     block.place = place;
     block.dims = grid.block_dim();
@@ -132,7 +133,7 @@ pub(crate) fn run(grid: &Grid, place: Place) -> u64 {
     // SAFETY: as for `enter`.
     unsafe { place.leave() };
     let ended = block.ended;
-    KEPT.set(Some(block));
+    let _ = KEPT.try_with(|kept| kept.set(Some(block)));
     ended
 }
 

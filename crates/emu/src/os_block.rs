@@ -117,7 +117,7 @@ fn member() -> Option<&'static Member> {
 /// Runs blocks of the grid until none is left to begin. Gives how many ended here.
 pub(crate) fn run(grid: &Grid) -> u64 {
     const MOST: usize = device::MAX_THREADS_PER_BLOCK as usize;
-    let mut lead = LEAD.take().unwrap_or_else(|| Lead {
+    let mut lead = LEAD.try_with(Cell::take).ok().flatten().unwrap_or_else(|| Lead {
         team: Arc::new(Team {
             start: AtomicU32::new(0),
             left: AtomicU32::new(0),
@@ -162,7 +162,7 @@ pub(crate) fn run(grid: &Grid) -> u64 {
     device::policy().count_thread(-(threads as i32));
     board.busy.store(false, Relaxed);
     *lock(&board.launch) = None;
-    LEAD.set(Some(lead));
+    let _ = LEAD.try_with(|kept| kept.set(Some(lead)));
     ended
 }
 

@@ -135,6 +135,10 @@ fn a_job_ends_from_kernels_and_while_kernels_run() {
             }
         }
     }
+    for _ in 0..10 {
+        let outcome = program.job(1).args(["late"]).run();
+        assert_eq!((outcome.code, &*outcome.stdout, &*outcome.stderr), (0, "ran\n", ""), "{outcome:?}");
+    }
 }
 
 #[test]

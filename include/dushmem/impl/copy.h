@@ -79,9 +79,24 @@ template <class S> DUSHMEM_IMPL_FN bool goes_in_one(size_t, S) { return false; }
 template <class S> DUSHMEM_IMPL_FN void copy_in_one(char *, const char *, size_t, S) {}
 #endif
 
+/* Within the own memory source and dest may overlap: one thread moves them, as memmove does. */
+DUSHMEM_IMPL_FN bool overlap(const char *dest, const char *source, size_t bytes) {
+  return dest != source && (size_t)((uintptr_t)dest - (uintptr_t)source + bytes - 1) < 2 * bytes - 1;
+}
+DUSHMEM_IMPL_FN void move_overlapping(char *dest, const char *source, size_t bytes) {
+  if ((uintptr_t)dest < (uintptr_t)source)
+    for (size_t i = 0; i < bytes; i++) dest[i] = source[i];
+  else
+    for (size_t i = bytes; i-- != 0;) dest[i] = source[i];
+}
+
 /* In the widest unit on which both addresses can be aligned by the same number of bytes before. Called, not inlined
  * in code for GPUs: it is long, and kernels have many copies. */
 template <class S> DUSHMEM_IMPL_CALLED void copy(char *dest, const char *source, size_t bytes, S s) {
+  if (bytes != 0 && overlap(dest, source, bytes)) {
+    if (rank(s) == 0) move_overlapping(dest, source, bytes);
+    return;
+  }
   if (goes_in_one(bytes, s)) return copy_in_one(dest, source, bytes, s);
   const unsigned apart = (unsigned)((uintptr_t)dest ^ (uintptr_t)source) & 15u;
   const size_t unit = apart == 0 ? 16 : apart % 8 == 0 ? 8 : apart % 4 == 0 ? 4 : apart % 2 == 0 ? 2 : 1;
