@@ -5,6 +5,7 @@
 #include "../impl/emu_common.h"
 
 #define CUDART_VERSION 12000
+#define CUDART_CB
 
 #define RT(name) cuda##name
 #define RT2(cuda_name, hip_name) cuda_name
