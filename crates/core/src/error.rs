@@ -81,8 +81,13 @@ impl Call {
         Self::NAMES.get(number as usize).copied().unwrap_or("an unknown call")
     }
 
-    /// The call of that name, [`Call::None`] for others.
+    /// The call of that name, as the host or the device headers say it; [`Call::None`] for others.
     pub fn named(name: &str) -> Call {
+        let name = match name {
+            "sync" => "team_sync",
+            "inscan" | "exscan" => "scan",
+            name => name,
+        };
         let number = Self::NAMES.iter().position(|&known| known == name).unwrap_or(0);
         Self::ALL[number]
     }
