@@ -53,7 +53,10 @@ fn a_request_to_end_tells_who_waits_where() {
         assert!(lines.len() == 3 && lines[0].contains(first), "{outcome:?}");
         for (line, pe) in lines[1..].iter().zip([0, 2]) {
             assert!(line.starts_with(&format!("dushrun: PE {pe} (pid ")), "{outcome:?}");
-            assert!(line.contains(") waits in barrier_all (world team), "), "{outcome:?}");
+            let (_, since) =
+                line.split_once(") waits in barrier_all (world team), ").expect("what it waits in");
+            let seconds: f64 = since.strip_suffix(" s now").expect("since when").parse().expect("seconds");
+            assert!(seconds > 0.0 && seconds < outcome.time.as_secs_f64(), "{outcome:?}");
         }
     }
 }
