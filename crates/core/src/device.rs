@@ -4,6 +4,7 @@
 //! The vocabulary is that of neither vendor: a *stream* is an ordered queue of a device, known to programs
 //! by a pointer-sized handle.
 use crate::coll::reduce::Reducer;
+use crate::device_heap::driver::HeapDevice;
 use crate::error::Result;
 use crate::signal::SignalOp;
 use crate::team::Team;
@@ -355,6 +356,14 @@ pub trait Device: Debug + Send + Sync {
 
     /// Waits for what is in a stream.
     fn synchronize(&self, stream: StreamHandle) -> Result<()>;
+
+    /// The device of its own memory that this PE uses from now on, where it is clear which one: a device that shares
+    /// the memory of the process has none. `insist`: the program needs one now, so if it has chosen none the first
+    /// one is taken; otherwise `None` also means that the program may still choose.
+    fn bind(&self, world: &Arc<World>, insist: bool) -> Result<Option<Arc<dyn HeapDevice>>> {
+        let _ = (world, insist);
+        Ok(None)
+    }
 
     /// Gives a module its state, for the current device, without disturbing kernels that run.
     ///

@@ -10,6 +10,7 @@ pub mod buffers;
 pub mod coll;
 pub mod context;
 pub mod device;
+pub mod device_heap;
 mod diary;
 pub mod env;
 pub mod error;

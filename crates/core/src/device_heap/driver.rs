@@ -1,0 +1,158 @@
+//! What the engine asks of a device that has memory of its own, for one PE.
+//!
+//! All work of these calls goes to streams of the library's own, which wait for no other stream: a kernel of the
+//! program that spins does not hold them up, and none of them synchronises the whole device. Addresses are those of
+//! this process; memory of the host may stand on either side of a copy.
+use crate::amo::AmoRequest;
+use crate::coll::reduce::Reducer;
+use crate::device::{DeviceMemory, Export, KernelState, KernelTeam};
+use crate::error::Result;
+use std::fmt::Debug;
+
+/// The device that a PE uses, as its peers have to know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// Names the device on every machine, whatever number the process gives it.
+    pub uuid: [u8; 16],
+    /// Bytes of memory that the device has.
+    pub memory: u64,
+    /// Allocations are multiples of this.
+    pub granule: u64,
+    /// Whether kernels of different processes run at the same time.
+    pub concurrent: bool,
+    /// Whether peers in other processes import chunks by file descriptor ([`Export::Fd`]); otherwise a heap is one
+    /// chunk, and lies where the driver puts it.
+    pub chunks: bool,
+}
+
+/// How the PEs of a job that use one device share it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sharing {
+    /// No two PEs use the same device.
+    Alone,
+    /// PEs are threads of one process: kernels run at the same time.
+    Threads,
+    /// Processes whose kernels run at the same time.
+    Concurrent,
+    /// Processes that take turns: a kernel that waits for another PE's costs a time slice a turn.
+    Turns,
+}
+
+/// A reduction of vectors that lie in memory which the device addresses: element i of every destination becomes
+/// element i of the sources, combined in their order. Sources may be destinations.
+#[derive(Clone, Copy, Debug)]
+pub struct Combine<'a> {
+    /// First elements of the operands.
+    pub sources: &'a [usize],
+    /// Where the result goes.
+    pub dests: &'a [usize],
+    /// Elements.
+    pub n: usize,
+    /// Type and operation.
+    pub reducer: &'a Reducer,
+}
+
+/// A device with memory of its own, as one PE uses it. May be called from any thread.
+pub trait HeapDevice: Debug + Send + Sync {
+    /// What it is called in messages.
+    fn name(&self) -> String;
+
+    /// See [`Identity`].
+    fn identity(&self) -> Identity;
+
+    /// Free memory of the device, in bytes.
+    fn free_memory(&self) -> Result<u64>;
+
+    /// Takes address space, at `at` if that is free. Gives its first address; it is given back with the device.
+    fn reserve(&self, at: Option<usize>, bytes: usize) -> Result<usize>;
+
+    /// Own memory at `at`, in address space that was reserved, zeroed. `bytes` is a multiple of the granule.
+    fn allocate(&self, at: usize, bytes: usize) -> Result<Box<dyn DeviceMemory>>;
+
+    /// A peer's memory, from what it exported, at `at` in reserved address space (anywhere for [`Export::Opaque`]).
+    fn import(&self, export: &Export, at: usize, bytes: usize) -> Result<Box<dyn DeviceMemory>>;
+
+    /// Lets kernels and copies of the device use memory of the host, which stays where it is: this process's mapping
+    /// at `at`. Undone by [`HeapDevice::unpin`].
+    ///
+    /// # Safety
+    /// The range is mapped until it is unpinned.
+    unsafe fn pin(&self, at: usize, bytes: usize) -> Result<()>;
+
+    /// Ends what [`HeapDevice::pin`] began.
+    fn unpin(&self, at: usize) -> Result<()>;
+
+    /// Whether the address is one of memory of a device, from whatever allocator.
+    fn is_device(&self, address: usize) -> bool;
+
+    /// Begins a copy. The source is in use, and the destination not complete, until [`HeapDevice::flush`]. Copies
+    /// take place in the order of the calls.
+    ///
+    /// # Safety
+    /// Both ranges are valid until then; they don't overlap.
+    unsafe fn copy(&self, dest: usize, source: usize, bytes: usize) -> Result<()>;
+
+    /// Begins a copy of `n` elements of `elem` bytes; strides are in bytes, at least `elem`.
+    ///
+    /// # Safety
+    /// As for [`HeapDevice::copy`].
+    #[allow(clippy::too_many_arguments, reason = "two ranges with strides")]
+    unsafe fn copy_strided(
+        &self,
+        dest: usize,
+        dest_stride: usize,
+        source: usize,
+        source_stride: usize,
+        elem: usize,
+        n: usize,
+    ) -> Result<()>;
+
+    /// Begins to store 1, 2, 4, 8 or 16 bytes of `value`, which is taken at once. An aligned word of up to 8 bytes is
+    /// stored by one access.
+    ///
+    /// # Safety
+    /// The destination is valid until [`HeapDevice::flush`].
+    unsafe fn store(&self, dest: usize, value: [u8; 16], bytes: usize) -> Result<()>;
+
+    /// Loads up to 16 bytes, after all that was begun before.
+    ///
+    /// # Safety
+    /// The source is valid.
+    unsafe fn load(&self, source: usize, bytes: usize) -> Result<[u8; 16]>;
+
+    /// Loads up to 16 bytes while others wait: as [`HeapDevice::load`], but not behind what was begun before.
+    ///
+    /// # Safety
+    /// The source is valid.
+    unsafe fn peek(&self, source: usize, bytes: usize) -> Result<[u8; 16]>;
+
+    /// Performs an atomic operation by the device, after all that was begun before. With `fetch` it is complete at
+    /// return, and the old value is given; otherwise at [`HeapDevice::flush`].
+    ///
+    /// # Safety
+    /// The word is valid, and aligned.
+    unsafe fn amo(&self, at: usize, request: AmoRequest, fetch: bool) -> Result<u64>;
+
+    /// Begins to combine vectors.
+    ///
+    /// # Safety
+    /// The vectors are valid until [`HeapDevice::flush`], and aligned for their type.
+    unsafe fn combine(&self, what: &Combine<'_>) -> Result<()>;
+
+    /// Waits for all that was begun. Returns at once, without a call of the driver, where there is nothing.
+    fn flush(&self) -> Result<()>;
+
+    /// Has kernels of all modules of the PE, also of those that come later, know this state. The tables that it
+    /// points to are device addresses, made by [`HeapDevice::table`].
+    fn set_state(&self, state: &KernelState) -> Result<()>;
+
+    /// Memory for a table that kernels read, zeroed; lives as long as the device.
+    fn table(&self, bytes: usize) -> Result<usize>;
+
+    /// A team was made, or its slot became free ([`KernelTeam::NONE`]): changes entry `slot` of the table at `table`,
+    /// so that a kernel never sees a handle with another team's data.
+    fn set_team(&self, table: usize, slot: usize, entry: &KernelTeam) -> Result<()>;
+
+    /// The job's PEs have agreed on how they share the device.
+    fn set_sharing(&self, sharing: Sharing);
+}

@@ -1,0 +1,2 @@
+//! The symmetric heap in a device's memory, and what the host does with it.
+pub mod driver;
