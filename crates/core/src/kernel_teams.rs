@@ -39,8 +39,9 @@ impl KernelTeams {
         unsafe { AtomicI32::from_ptr(&raw mut (*self.entries[slot].get()).handle) }
     }
 
-    /// A team was made, whose flags and buffers of this PE are at `slot`.
-    pub(crate) fn publish(&self, team: &Arc<Team>, slot: DeviceSlot, world: usize) {
+    /// A team was made, whose flags and buffers of this PE are at `slot`. `direct`:
+    /// kernels of all members reach all members, which all of them say alike.
+    pub(crate) fn publish(&self, team: &Arc<Team>, slot: DeviceSlot, world: usize, direct: bool) {
         let members = team.pes().len();
         let everybody =
             members == world && team.pes().iter().enumerate().all(|(rank, &pe)| rank == pe as usize);
@@ -52,7 +53,8 @@ impl KernelTeams {
             handle: handles::INVALID,
             words: DeviceSlot::words(world) as u32,
             cell: DeviceSlot::cell(members) as u32,
-            reserved: 0,
+            flags: if direct { KernelTeam::DIRECT } else { 0 }
+                | (DeviceSlot::blocks(world) as u32) << KernelTeam::BLOCKS,
         };
         // SAFETY: the slot's only writer; no kernel uses a team that is being made.
         unsafe { self.entries[team.slot()].get().write(entry) };

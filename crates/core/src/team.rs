@@ -332,8 +332,10 @@ impl World {
     pub(crate) fn add_team(&self, slot: usize, pes: Box<[u32]>, me: usize, base: u64) -> Arc<Team> {
         let line = self.slot_line(slot, pes[0] as usize);
         self.device_slot(slot).begin(base);
+        // Which PEs are out of reach depends on the job: a member that reaches all is reached by all.
+        let direct = pes.iter().all(|&pe| self.kernels_reach(pe as usize));
         let team = self.teams().insert(slot, pes, me, line);
-        self.teams().kernels().publish(&team, self.device_slot(slot), self.n_pes() as usize);
+        self.teams().kernels().publish(&team, self.device_slot(slot), self.n_pes() as usize, direct);
         team
     }
 
