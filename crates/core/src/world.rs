@@ -535,11 +535,12 @@ impl World {
     }
 }
 
-/// Exchanges the cards and checks that the PEs can live together.
-pub(crate) fn cpus(settings: &Settings) -> usize {
+/// CPUs to count with.
+pub fn cpus(settings: &Settings) -> usize {
     if settings.cpus > 0 { settings.cpus } else { dushmem_os::cpu::usable_cpus() }
 }
 
+/// Exchanges the cards and checks that the PEs can live together.
 fn exchange_cards(
     boot: &dyn Bootstrap,
     settings: &Settings,
