@@ -1,6 +1,6 @@
 //! The context of a device that a PE uses, and making it current for a while.
 use crate::driver::Driver;
-use crate::error::{Driven, Failure};
+use crate::error::Driven;
 use crate::types::{self, CAPTURE_MODE_RELAXED};
 use dushmem_core::error::Result;
 use dushmem_os::fault::Owner;

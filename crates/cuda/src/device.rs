@@ -4,9 +4,9 @@ use crate::driver::{self, CONNECTIONS_VARIABLE, Driver};
 use crate::facts;
 use crate::gpu::Gpu;
 use crate::types;
-use crate::waiting::Waiting;
+use crate::units;
 use dushmem_core::device::{
-    Device, DeviceMemory, Export, HeapRequest, KernelState, Module, StreamHandle, StreamOp,
+    Device, DeviceMemory, Export, HeapRequest, Loaded, Module, StreamHandle, StreamOp,
 };
 use dushmem_core::device_heap::driver::HeapDevice;
 use dushmem_core::error::{Error, Result};
@@ -16,6 +16,11 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// NVIDIA's GPUs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cuda;
+
+/// CUDA, if this process can use it: otherwise one line that says why not.
+pub fn device() -> Result<&'static dyn Device> {
+    driver::get().map(|_| &Cuda as &dyn Device)
+}
 
 /// A PE that uses a device, by the address of its world.
 #[derive(Debug)]
@@ -34,6 +39,12 @@ fn key(world: &World) -> usize {
 pub fn of(world: &World) -> Option<Arc<Gpu>> {
     let bound = BOUND.read().unwrap_or_else(PoisonError::into_inner);
     bound.iter().find(|bound| bound.world == key(world)).map(|bound| Arc::clone(&bound.gpu))
+}
+
+/// The devices of all PEs of this process.
+pub(crate) fn all() -> Vec<Arc<Gpu>> {
+    let bound = BOUND.read().unwrap_or_else(PoisonError::into_inner);
+    bound.iter().map(|bound| Arc::clone(&bound.gpu)).collect()
 }
 
 /// The context of the device that the program has chosen, as far as that can be told: the current one, the only one
@@ -72,6 +83,10 @@ impl Device for Cuda {
         "CUDA"
     }
 
+    fn has_memory(&self) -> bool {
+        true
+    }
+
     fn count(&self) -> Result<usize> {
         Ok(facts::ordinals(driver::get()?).len())
     }
@@ -84,9 +99,11 @@ impl Device for Cuda {
         let mut bound = BOUND.write().unwrap_or_else(PoisonError::into_inner);
         let found = bound.iter().position(|bound| bound.world == key(world));
         let gone = found.map(|at| bound.swap_remove(at));
-        // The engine may still have it, for the rest of its own end.
         drop(bound);
-        drop(gone);
+        // The engine may still have it, for the rest of its own end.
+        if let Some(Bound { gpu, .. }) = gone {
+            gpu.proxy.stop();
+        }
     }
 
     fn allocate(&self, _request: &HeapRequest) -> Result<Box<dyn DeviceMemory>> {
@@ -125,16 +142,28 @@ impl Device for Cuda {
         }
         let driver = driver::get()?;
         let Some(context) = chosen(driver, insist)? else { return Ok(None) };
-        let pe = world.my_pe() as usize;
-        let gpu = Gpu::open(context, Some(pe), Waiting::of(world), Waiting::within(world))?;
-        let gpu = Arc::new(gpu);
+        let gpu = Arc::new(Gpu::open(context, Some(world))?);
         let bound = Bound { world: key(world), gpu: Arc::clone(&gpu) };
         BOUND.write().unwrap_or_else(PoisonError::into_inner).push(bound);
         Ok(Some(gpu))
     }
 
-    unsafe fn push_state(&self, module: &Module, _state: &KernelState) -> Result<()> {
-        crate::state::check_abi(module)
+    unsafe fn add_module(&self, module: *const Module) -> Result<()> {
+        // SAFETY: passed on.
+        unsafe { units::add(module) }
+    }
+
+    fn remove_module(&self, module: *const Module) {
+        units::remove(module);
+    }
+
+    unsafe fn loaded(&self, world: &Arc<World>, module: Loaded, there: bool) -> Result<()> {
+        match of(world) {
+            Some(gpu) => gpu.know(module, there),
+            // The engine binds before it calls; without a device nothing is left to take from a list.
+            None if !there => Ok(()),
+            None => Err(Error::Device("no GPU is bound yet: allocate symmetric memory first".into())),
+        }
     }
 }
 

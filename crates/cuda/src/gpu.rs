@@ -8,17 +8,18 @@ use crate::lane::Lane;
 use crate::memory::{self, Chunk, Plain, Spaces, Tables};
 use crate::notice::Notice;
 use crate::pinned::{Arena, Cell, Pinned};
+use crate::proxy::PeProxy;
 use crate::state::States;
 use crate::types::{self, *};
 use crate::waiting::Waiting;
 use core::ffi::CStr;
 use core::ptr::null_mut;
-use dushmem_core::device::DeviceMemory;
-use dushmem_core::device_heap::driver::Sharing;
+use dushmem_core::device::{DeviceMemory, Export, KernelState};
+use dushmem_core::device_heap::driver::{Agreed, Sharing};
 use dushmem_core::error::{Error, Result};
+use dushmem_core::world::World;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Bytes of pinned memory for values and tables that are under way.
 const ARENA: usize = 256 << 10;
@@ -49,6 +50,7 @@ pub enum Capture {
 /// The device of a PE. Fields are dropped in this order.
 #[derive(Debug)]
 pub struct Gpu {
+    pub(crate) proxy: PeProxy,
     pub(crate) states: States,
     pub(crate) tables: Tables,
     /// Host memory for others, which lives as long as the device.
@@ -68,7 +70,8 @@ pub struct Gpu {
     pub(crate) waiting: Waiting,
     /// For waits within waits, whose own records stay.
     pub(crate) short: Waiting,
-    sharing: AtomicU32,
+    agreed: OnceLock<Agreed>,
+    pub(crate) pe: Option<usize>,
     pub(crate) facts: Facts,
     context: Arc<Context>,
 }
@@ -81,6 +84,7 @@ pub(crate) struct Facts {
     pub memory: u64,
     pub granule: u64,
     pub concurrent: bool,
+    pub processors: u32,
     pub chunks: bool,
     pub max_pitch: usize,
     pub write64: bool,
@@ -91,8 +95,13 @@ pub(crate) struct Facts {
 pub const NO_CHUNKS_VARIABLE: &str = "DUSHMEM_DISABLE_CUDA_VMM";
 
 impl Gpu {
-    /// A PE begins to use the device of a context. `waiting`: how it waits for it; `short`: within other waits.
-    pub fn open(context: Context, pe: Option<usize>, waiting: Waiting, short: Waiting) -> Result<Gpu> {
+    /// A PE begins to use the device of a context. `None`: nobody's, for measurements and tests.
+    pub fn open(context: Context, world: Option<&Arc<World>>) -> Result<Gpu> {
+        let pe = world.map(|world| world.my_pe() as usize);
+        let (waiting, short) = match world {
+            Some(world) => (Waiting::of(world), Waiting::within(world)),
+            None => (Waiting::alone(), Waiting::alone()),
+        };
         let (driver, device) = (context.driver(), context.device());
         let context = Arc::new(context);
         let mut facts = Facts::of(driver, &context)?;
@@ -100,6 +109,7 @@ impl Gpu {
         facts.blocks = library.resident(THREADS)?;
         let (data, side) = (Lane::new(&context)?, Lane::new(&context)?);
         let gpu = Gpu {
+            proxy: PeProxy::new(world),
             states: States::new(&context, &library)?,
             tables: Tables::default(),
             words: Mutex::default(),
@@ -114,7 +124,8 @@ impl Gpu {
             spaces: Arc::new(Spaces::new(&context)),
             waiting,
             short,
-            sharing: AtomicU32::new(Sharing::Alone as u32),
+            agreed: OnceLock::new(),
+            pe,
             facts,
             context,
         };
@@ -255,12 +266,29 @@ impl Gpu {
 
     /// How the PEs share the device.
     pub fn sharing(&self) -> Sharing {
-        const ALL: [Sharing; 4] = [Sharing::Alone, Sharing::Threads, Sharing::Concurrent, Sharing::Turns];
-        ALL[self.sharing.load(Ordering::Relaxed) as usize % ALL.len()]
+        self.agreed.get().map_or(Sharing::Alone, |agreed| agreed.sharing)
     }
 
-    pub(crate) fn note_sharing(&self, sharing: Sharing) {
-        self.sharing.store(sharing as u32, Ordering::Relaxed);
+    pub(crate) fn agree(&self, agreed: Agreed) {
+        let _ = self.agreed.set(agreed);
+        if agreed.sharing == Sharing::Threads {
+            crate::device::warn_of_few_queues(self.pe);
+        }
+    }
+
+    /// The state with what only this side knows; starts the proxy where the PE's kernels need one.
+    pub(crate) fn completed(&self, state: &KernelState) -> Result<KernelState> {
+        let mut state = KernelState { notice: self.notice.device(), ..*state };
+        if state.remote > 0 && state.proxy == 0 {
+            state.proxy = self.proxy.start(&self.context)?;
+        }
+        Ok(state)
+    }
+
+    pub(crate) fn name_and_capability(&self) -> String {
+        let number = |which| facts::attribute(self.driver(), self.context.device(), which);
+        let (major, minor) = (number(ATTRIBUTE_COMPUTE_MAJOR), number(ATTRIBUTE_COMPUTE_MINOR));
+        format!("{}, of compute capability {major}.{minor}", self.facts.name)
     }
 
     /// Devices that have to reach this one's memory.
@@ -294,11 +322,10 @@ impl Gpu {
 
     pub(crate) fn import_memory(
         &self,
-        export: &dushmem_core::device::Export,
+        export: &Export,
         at: usize,
         bytes: usize,
     ) -> Result<Box<dyn DeviceMemory>> {
-        use dushmem_core::device::Export;
         Ok(match export {
             Export::Fd(fd) => Box::new(Chunk::import(&self.spaces, fd, &[self.context.device()], at, bytes)?),
             Export::Opaque(handle) => Box::new(Plain::import(&self.context, handle, bytes)?),
@@ -337,6 +364,7 @@ impl Facts {
             memory: memory as u64,
             granule: granule as u64,
             concurrent: number(ATTRIBUTE_MPS) != 0,
+            processors: number(ATTRIBUTE_MULTIPROCESSORS).max(1) as u32,
             chunks,
             max_pitch: number(ATTRIBUTE_MAX_PITCH).max(0) as usize,
             write64: number(ATTRIBUTE_STREAM_MEM_OPS_64) != 0,

@@ -2,7 +2,7 @@
 use crate::gpu::Gpu;
 use dushmem_core::amo::AmoRequest;
 use dushmem_core::device::{DeviceMemory, Export, KernelState, KernelTeam};
-use dushmem_core::device_heap::driver::{Combine, HeapDevice, Identity, Sharing};
+use dushmem_core::device_heap::driver::{Agreed, Combine, HeapDevice, Identity};
 use dushmem_core::error::{Error, Result};
 
 impl HeapDevice for Gpu {
@@ -11,8 +11,8 @@ impl HeapDevice for Gpu {
     }
 
     fn identity(&self) -> Identity {
-        let crate::gpu::Facts { uuid, memory, granule, concurrent, chunks, .. } = self.facts;
-        Identity { uuid, memory, granule, concurrent, chunks }
+        let crate::gpu::Facts { uuid, memory, granule, concurrent, processors, chunks, .. } = self.facts;
+        Identity { uuid, memory, granule, concurrent, processors, chunks }
     }
 
     fn free_memory(&self) -> Result<u64> {
@@ -55,6 +55,11 @@ impl HeapDevice for Gpu {
         unsafe { self.begin_copy(dest, source, bytes) }
     }
 
+    unsafe fn zero(&self, at: usize, bytes: usize) -> Result<()> {
+        // SAFETY: passed on.
+        unsafe { self.begin_zero(at, bytes) }
+    }
+
     unsafe fn copy_strided(
         &self,
         dest: usize,
@@ -75,12 +80,12 @@ impl HeapDevice for Gpu {
 
     unsafe fn load(&self, source: usize, bytes: usize) -> Result<[u8; 16]> {
         // SAFETY: passed on.
-        unsafe { self.load_now(source, bytes, true) }
+        unsafe { self.load_now(source, bytes) }
     }
 
-    unsafe fn peek(&self, source: usize, bytes: usize) -> Result<[u8; 16]> {
+    unsafe fn peek(&self, source: usize, to: &mut [u8]) -> Result<()> {
         // SAFETY: passed on.
-        unsafe { self.load_now(source, bytes, false) }
+        unsafe { self.peek_now(source, to) }
     }
 
     unsafe fn amo(&self, at: usize, request: AmoRequest, fetch: bool) -> Result<u64> {
@@ -89,8 +94,8 @@ impl HeapDevice for Gpu {
     }
 
     unsafe fn combine(&self, what: &Combine<'_>) -> Result<()> {
-        let _ = what;
-        Err(Error::NotSupported("combining vectors on the device".into()))
+        // SAFETY: passed on.
+        unsafe { self.begin_combine(what) }
     }
 
     fn flush(&self) -> Result<()> {
@@ -109,7 +114,11 @@ impl HeapDevice for Gpu {
         self.store_team(table + slot * size_of::<KernelTeam>(), entry)
     }
 
-    fn set_sharing(&self, sharing: Sharing) {
-        self.note_sharing(sharing);
+    fn set_agreed(&self, agreed: Agreed) {
+        self.agree(agreed);
+    }
+
+    fn leave(&self) -> Result<()> {
+        self.wait_for_program()
     }
 }

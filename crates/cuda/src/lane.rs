@@ -79,7 +79,9 @@ impl Lane {
                 other => Some(other),
             },
             // SAFETY: as above. What it returns, the query will.
-            || drop(unsafe { driver.stream_synchronize(self.stream) }),
+            || {
+                let _ = unsafe { driver.stream_synchronize(self.stream) };
+            },
         )?;
         drop(relaxed);
         self.done.fetch_max(begun, Ordering::Release);

@@ -12,6 +12,8 @@
 //! | [`pinned`] [`pins`] | host memory that the device addresses: own, and the program's |
 //! | [`memory`] | memory of the device: chunks, address space, tables |
 //! | [`kernels`] [`ptx`] | the library's own kernels |
+//! | [`proxy`] | the ring and the thread for PEs that kernels don't reach |
+//! | [`units`] | translation units of the program with kernels |
 //! | [`state`] | what kernels know of the PE, in all modules that have to know it |
 //! | [`gpu`] | the device of a PE, which all of these belong to |
 //! | `moves` | copies, stores, loads, atomics |
@@ -36,11 +38,14 @@ mod moves;
 pub mod notice;
 pub mod pinned;
 pub mod pins;
+pub mod proxy;
 pub mod ptx;
 pub mod state;
 pub mod table;
 pub mod types;
+pub mod units;
 pub mod waiting;
 
-pub use device::Cuda;
+pub use device::{Cuda, device};
+pub use driver::is_loaded;
 pub use facts::facts;

@@ -2,7 +2,10 @@
 use crate::error::Failure;
 use crate::gpu::{Gpu, THREADS};
 use crate::kernels::Shape;
+use crate::lane::Lane;
+use crate::pinned::Cell;
 use crate::types::{self, *};
+use crate::waiting::Waiting;
 use dushmem_core::amo::{AmoOp, AmoRequest};
 use dushmem_core::device_heap::driver::Combine;
 use dushmem_core::error::{Error, Result};
@@ -155,23 +158,63 @@ impl Gpu {
         }
     }
 
-    /// Loads through one of the own streams.
+    /// # Safety
+    /// As for [`dushmem_core::device_heap::driver::HeapDevice::zero`].
+    pub(crate) unsafe fn begin_zero(&self, at: usize, bytes: usize) -> Result<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        let driver = self.driver();
+        self.data
+            // SAFETY: as the caller promises.
+            .begin(|stream| unsafe { driver.memset_d8_async(at as Address, 0, bytes, stream) })
+            .map_err(|why| why.doing(format_args!("clearing {bytes} bytes at {at:#x}")))
+    }
+
+    /// # Safety
+    /// As for [`dushmem_core::device_heap::driver::HeapDevice::load`].
+    pub(crate) unsafe fn load_now(&self, source: usize, bytes: usize) -> Result<[u8; 16]> {
+        let bytes = bytes.min(Cell::BYTES);
+        self.answer.filled_by(|to| {
+            // SAFETY: as the caller promises; the cell is this call's until the copy is done.
+            unsafe { self.fetch(&self.data, &self.waiting, to, source, bytes) }
+        })
+    }
+
+    /// # Safety
+    /// As for [`dushmem_core::device_heap::driver::HeapDevice::peek`].
+    pub(crate) unsafe fn peek_now(&self, source: usize, to: &mut [u8]) -> Result<()> {
+        let bytes = to.len();
+        if bytes > Cell::BYTES {
+            let into = to.as_mut_ptr() as Address;
+            // SAFETY: as the caller promises; the destination is the caller's until this returns.
+            return unsafe { self.fetch(&self.side, &self.short, into, source, bytes) };
+        }
+        let found = self.peeked.filled_by(|cell| {
+            // SAFETY: as the caller promises; the cell is this call's until the copy is done.
+            unsafe { self.fetch(&self.side, &self.short, cell, source, bytes) }
+        })?;
+        to.copy_from_slice(&found[..bytes]);
+        Ok(())
+    }
+
+    /// Copies and waits.
     ///
     /// # Safety
-    /// The source is valid.
-    pub(crate) unsafe fn load_now(&self, source: usize, bytes: usize, in_order: bool) -> Result<[u8; 16]> {
-        let (lane, cell, waiting) = match in_order {
-            true => (&self.data, &self.answer, &self.waiting),
-            false => (&self.side, &self.peeked, &self.short),
-        };
+    /// Both ranges are valid.
+    unsafe fn fetch(
+        &self,
+        lane: &Lane,
+        waiting: &Waiting,
+        to: Address,
+        source: usize,
+        bytes: usize,
+    ) -> Result<()> {
         let driver = self.driver();
-        let bytes = bytes.min(16);
-        cell.filled_by(|to| {
-            // SAFETY: as the caller promises; the cell is this call's until the copy is done.
-            lane.begin(|stream| unsafe { driver.memcpy_async(to, source as Address, bytes, stream) })
-                .and_then(|()| lane.finish(waiting))
-                .map_err(|why| why.doing(format_args!("loading {bytes} bytes from {source:#x}")))
-        })
+        // SAFETY: as the caller promises.
+        lane.begin(|stream| unsafe { driver.memcpy_async(to, source as Address, bytes, stream) })
+            .and_then(|()| lane.finish(waiting))
+            .map_err(|why| why.doing(format_args!("loading {bytes} bytes from {source:#x}")))
     }
 
     /// # Safety
@@ -180,7 +223,7 @@ impl Gpu {
         let mut value = [0; 16];
         match (request.op, fetch) {
             // SAFETY: as the caller promises. Words of these widths are loaded and stored by one access.
-            (AmoOp::Fetch, _) => return unsafe { self.load_now(at, request.width(), true) }.map(number),
+            (AmoOp::Fetch, _) => return unsafe { self.load_now(at, request.width()) }.map(number),
             (AmoOp::Set, false) => {
                 value[..8].copy_from_slice(&request.value.to_le_bytes());
                 // SAFETY: as above.
@@ -211,14 +254,22 @@ impl Gpu {
 
     /// # Safety
     /// As for [`dushmem_core::device_heap::driver::HeapDevice::combine`].
-    pub(crate) unsafe fn begin_combine(&self, what: &Combine<'_>, kind: u32, op: u32) -> Result<()> {
+    pub(crate) unsafe fn begin_combine(&self, what: &Combine<'_>) -> Result<()> {
+        let Some(kind) = what.reducer.kind else {
+            return Err(Error::NotSupported(
+                "no kernel combines vectors of this type: the host has to".into(),
+            ));
+        };
+        if what.n == 0 {
+            return Ok(());
+        }
         let kernel = self.kernel(COMBINE)?;
         let table: Vec<u8> =
             what.sources.iter().chain(what.dests).flat_map(|&at| (at as u64).to_le_bytes()).collect();
         let shape = self.shape(what.n * what.reducer.elem, THREADS);
         let (sources, dests) = (what.sources.len() as u64, what.dests.len() as u64);
         self.arena.with(&table, &self.data, &self.waiting, |table| {
-            let parameters = [table, sources, dests, what.n as u64, kind.into(), op.into()];
+            let parameters = [table, sources, dests, what.n as u64, kind as u64, what.reducer.op as u64];
             self.data
                 // SAFETY: the kernel's parameters; the vectors are the caller's, and the table stays until all is done.
                 .begin(|stream| unsafe { self.launch(kernel, shape, stream, &parameters) })
@@ -237,6 +288,19 @@ impl Gpu {
             .map_err(|why| why.doing("waiting for copies to or from the device heap"))?;
         self.notice.look();
         Ok(())
+    }
+}
+
+impl Gpu {
+    /// Waits for all that uses the PE's memory: its kernels may.
+    pub(crate) fn wait_for_program(&self) -> Result<()> {
+        let _entered = self.context().enter()?;
+        // SAFETY: the context is current. This waits for the program's kernels, which is what is asked for.
+        let done = unsafe { self.driver().ctx_synchronize() };
+        self.notice.look();
+        self.proxy.stop();
+        done.map_err(|why| why.doing("waiting for the kernels of the program at the end"))?;
+        self.finish_all()
     }
 }
 

@@ -97,6 +97,7 @@ functions! {
         ctx_set_current = "cuCtxSetCurrent"(context: Context);
         ctx_push_current = "cuCtxPushCurrent_v2"(context: Context);
         ctx_pop_current = "cuCtxPopCurrent_v2"(context: *mut Context);
+        ctx_synchronize = "cuCtxSynchronize"();
         ctx_get_device = "cuCtxGetDevice"(device: *mut Device);
 
         mem_get_info = "cuMemGetInfo_v2"(free: *mut usize, total: *mut usize);

@@ -3,7 +3,7 @@ use dushmem_core::bootstrap::Bootstrap;
 use dushmem_core::error::Call;
 use dushmem_core::job::{WaitRecord, wait_slot};
 use dushmem_core::wait::{SpinPolicy, wait_for};
-use dushmem_core::world::{World, cpus};
+use dushmem_core::world::World;
 use std::sync::Arc;
 
 /// What waiting needs to know of the PE.
@@ -16,7 +16,9 @@ pub struct Waiting {
 impl Waiting {
     /// That of a PE.
     pub fn of(world: &World) -> Waiting {
-        let policy = SpinPolicy::new(world.n_pes() as usize, cpus(world.settings()));
+        let told = world.settings().cpus;
+        let cpus = if told > 0 { told } else { dushmem_os::cpu::usable_cpus() };
+        let policy = SpinPolicy::new(world.n_pes() as usize, cpus);
         Waiting { policy, boot: Some(Arc::clone(world.boot())) }
     }
 
