@@ -152,14 +152,11 @@ __global__ void tearing(unsigned char *heap, unsigned char *local, int *stop, in
     for (int round = 0; round < rounds; round++) {
       for (int i = me.rank; i < elements; i += me.size) memset(source + i, round & 1 ? 0xff : 0, sizeof(T));
       meet(s);
-#ifdef DUSHMEM_IMPL_COPY_AS_ON_GPU
-      // An odd number of bytes: what is left at the end does not cut the elements before it. The CPU's memmove does.
-      if (round & 2) {
+      // An odd number of bytes: what is left at the end must not cut the elements before it.
+      if (round & 2)
         put<S>((unsigned char *)dest, (const unsigned char *)source, (size_t)(elements - 1) * sizeof(T) + 1, pe);
-        continue;
-      }
-#endif
-      put<S>(dest, source, (size_t)(elements - 1), pe);
+      else
+        put<S>(dest, source, (size_t)(elements - 1), pe);
     }
     quiet<S>();
     meet(s);
@@ -194,6 +191,8 @@ template <class S> static void run(int blocks, int threads, int every) {
   finish_kernels();
   const auto torn = [&](auto kernel) {
     CUDA(cudaMemsetAsync(stop, 0, sizeof *stop, stream));
+    CUDA(cudaMemsetAsync(heap, 0, room, stream));
+    finish_kernels();
     kernel<<<2, threads, 0, stream>>>(heap, local, stop, 400, bad);
     finish_kernels();
   };

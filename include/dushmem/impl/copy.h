@@ -1,7 +1,7 @@
 /* Copies by a scope: each of its threads moves a part.
  *
- * Elements are never torn: where a whole number of elements of 2, 4 or 8 bytes are copied from an aligned to an aligned
- * place, one access stores each of them, so that a reader sees it old or new. */
+ * Elements are never torn: where an aligned element of 2, 4 or 8 bytes is copied to an aligned place, one access
+ * stores it, so that a reader sees it old or new. */
 #ifndef DUSHMEM_IMPL_COPY_H
 #define DUSHMEM_IMPL_COPY_H
 
@@ -23,6 +23,7 @@ DUSHMEM_IMPL_FN void copy_units(char *dest, const char *source, size_t count, S 
   const U *from = (const U *)source;
   const size_t step = size(s);
   size_t i = rank(s);
+  DUSHMEM_IMPL_ROLLED
   for (; i + 3 * step < count; i += 4 * step) {
     const U a = load_fresh(from + i), b = load_fresh(from + i + step), c = load_fresh(from + i + 2 * step),
             d = load_fresh(from + i + 3 * step);
@@ -31,6 +32,7 @@ DUSHMEM_IMPL_FN void copy_units(char *dest, const char *source, size_t count, S 
     to[i + 2 * step] = c;
     to[i + 3 * step] = d;
   }
+  DUSHMEM_IMPL_ROLLED
   for (; i < count; i += step) to[i] = load_fresh(from + i);
 }
 
@@ -89,8 +91,10 @@ DUSHMEM_IMPL_FN bool overlap(const char *dest, const char *source, size_t bytes)
 }
 DUSHMEM_IMPL_FN void move_overlapping(char *dest, const char *source, size_t bytes) {
   if ((uintptr_t)dest < (uintptr_t)source)
+    DUSHMEM_IMPL_ROLLED
     for (size_t i = 0; i < bytes; i++) dest[i] = source[i];
   else
+    DUSHMEM_IMPL_ROLLED
     for (size_t i = bytes; i-- != 0;) dest[i] = source[i];
 }
 
@@ -113,21 +117,23 @@ template <class S> DUSHMEM_IMPL_FN void copy_anywhere(char *dest, const char *so
   copy_rest(dest, source, bytes, unit < 8 ? unit : 8, s);
 }
 
-/* Called, not inlined in code for GPUs: they are long, and kernels have many copies. */
-#ifdef DUSHMEM_IMPL_COPY_AS_ON_GPU
-/* Memory of a thread or a block on one side, or one within the other. */
-template <class S> DUSHMEM_IMPL_CALLED void copy_otherwise(char *dest, const char *source, size_t bytes, S s) {
-  if (!overlap(dest, source, bytes))
-    copy_anywhere(dest, source, bytes, s);
-  else if (rank(s) == 0)
-    move_overlapping(dest, source, bytes);
+/* Called, not inlined in code for GPUs: it is long, and kernels have many copies. */
+template <class S> DUSHMEM_IMPL_CALLED void copy_plainly(char *dest, const char *source, size_t bytes, S s) {
+  if (bytes != 0 && overlap(dest, source, bytes)) {
+    if (rank(s) == 0) move_overlapping(dest, source, bytes);
+    return;
+  }
+  if (goes_in_one(bytes, s)) return copy_in_one(dest, source, bytes, s);
+  copy_anywhere(dest, source, bytes, s);
 }
+
+#ifdef DUSHMEM_IMPL_COPY_AS_ON_GPU
 template <class Source, class S> DUSHMEM_IMPL_FN void copy_by(char *dest, const char *source, size_t bytes, S s) {
   if (bytes == 0) return;
   if (DUSHMEM_IMPL_IS(!overlap(dest, source, bytes) && is_global(dest) && is_global(source)))
     copy_global<Source>(dest, source, bytes, s);
   else
-    copy_otherwise(dest, source, bytes, s);
+    copy_plainly(dest, source, bytes, s);
 }
 template <class S> DUSHMEM_IMPL_FN void copy(char *dest, const char *source, size_t bytes, S s) {
   copy_by<own_source>(dest, source, bytes, s);
@@ -136,17 +142,19 @@ template <class S> DUSHMEM_IMPL_FN void copy(char *dest, const char *source, siz
 template <class S> DUSHMEM_IMPL_FN void copy_from(char *dest, const char *source, size_t bytes, S s) {
   copy_by<far_source>(dest, source, bytes, s);
 }
+/* For collectives, whose functions call each other, and each keeps registers: this one needs few. */
+template <class S> DUSHMEM_IMPL_FN void copy_lean(char *dest, const char *source, size_t bytes, S s) {
+  copy_plainly(dest, source, bytes, s);
+}
 #else
-template <class S> DUSHMEM_IMPL_CALLED void copy(char *dest, const char *source, size_t bytes, S s) {
-  if (bytes != 0 && overlap(dest, source, bytes)) {
-    if (rank(s) == 0) move_overlapping(dest, source, bytes);
-    return;
-  }
-  if (goes_in_one(bytes, s)) return copy_in_one(dest, source, bytes, s);
-  copy_anywhere(dest, source, bytes, s);
+template <class S> DUSHMEM_IMPL_FN void copy(char *dest, const char *source, size_t bytes, S s) {
+  copy_plainly(dest, source, bytes, s);
 }
 template <class S> DUSHMEM_IMPL_FN void copy_from(char *dest, const char *source, size_t bytes, S s) {
-  copy(dest, source, bytes, s);
+  copy_plainly(dest, source, bytes, s);
+}
+template <class S> DUSHMEM_IMPL_FN void copy_lean(char *dest, const char *source, size_t bytes, S s) {
+  copy_plainly(dest, source, bytes, s);
 }
 #endif
 

@@ -28,17 +28,17 @@ struct far_source {
 
 /* Loads that a thread has under way: of a thread alone twice so many. */
 constexpr unsigned depth_of_thread = 5, depth_of_warp = 8, depth_of_block = 4;
-constexpr unsigned depth_of_shift = 6, depth_of_shift_by_warps = 4;
+constexpr unsigned depth_of_shift = 5, depth_of_shift_by_warps = 3;
 constexpr unsigned width_of_warp = 32;
 
 /* ---- Aligned alike ---- */
 
 template <unsigned Count, class Source> DUSHMEM_IMPL_FN void load_chunks(chunk *held, const chunk *from) {
-#pragma unroll
+    DUSHMEM_IMPL_UNROLLED
   for (unsigned k = 0; k < Count; k++) held[k] = Source::load(from + k);
 }
 template <unsigned Count> DUSHMEM_IMPL_FN void store_chunks(chunk *to, const chunk *held) {
-#pragma unroll
+    DUSHMEM_IMPL_UNROLLED
   for (unsigned k = 0; k < Count; k++) store_chunk(to + k, held[k]);
 }
 
@@ -48,7 +48,7 @@ template <unsigned Half, class Source> DUSHMEM_IMPL_FN void move_by_thread(chunk
   if (count >= 2 * Half) {
     load_chunks<Half, Source>(a, from);
     load_chunks<Half, Source>(b, from + Half);
-#pragma unroll 1
+  DUSHMEM_IMPL_ROLLED
     for (; count >= 4 * Half; count -= 2 * Half, to += 2 * Half, from += 2 * Half) {
       store_chunks<Half>(to, a);
       load_chunks<Half, Source>(a, from + 2 * Half);
@@ -59,12 +59,12 @@ template <unsigned Half, class Source> DUSHMEM_IMPL_FN void move_by_thread(chunk
     store_chunks<Half>(to + Half, b);
     count -= 2 * Half, to += 2 * Half, from += 2 * Half;
   }
-#pragma unroll
+    DUSHMEM_IMPL_UNROLLED
   for (unsigned k = 0; k < Half; k++) {
     if (k < count) a[k] = Source::load(from + k);
     if (k + Half < count) b[k] = Source::load(from + k + Half);
   }
-#pragma unroll
+    DUSHMEM_IMPL_UNROLLED
   for (unsigned k = 0; k < Half; k++) {
     if (k < count) store_chunk(to + k, a[k]);
     if (k + Half < count) store_chunk(to + k + Half, b[k]);
@@ -81,17 +81,17 @@ DUSHMEM_IMPL_FN void move_by_warps(chunk *to, const chunk *from, size_t count, u
   /* What is left for this lane, where it stands. */
   int64_t left = (int64_t)(count - first);
   chunk held[Depth];
-#pragma unroll 1
+  DUSHMEM_IMPL_ROLLED
   for (; left > (int64_t)(piece - width_of_warp); left -= (int64_t)step, to += step, from += step) {
-#pragma unroll
+    DUSHMEM_IMPL_UNROLLED
     for (unsigned k = 0; k < Depth; k++) held[k] = Source::load(from + k * width_of_warp);
-#pragma unroll
+    DUSHMEM_IMPL_UNROLLED
     for (unsigned k = 0; k < Depth; k++) store_chunk(to + k * width_of_warp, held[k]);
   }
-#pragma unroll
+    DUSHMEM_IMPL_UNROLLED
   for (unsigned k = 0; k + 1 < Depth; k++)
     if ((int64_t)(k * width_of_warp) < left) held[k] = Source::load(from + k * width_of_warp);
-#pragma unroll
+    DUSHMEM_IMPL_UNROLLED
   for (unsigned k = 0; k + 1 < Depth; k++)
     if ((int64_t)(k * width_of_warp) < left) store_chunk(to + k * width_of_warp, held[k]);
 }
@@ -100,7 +100,7 @@ DUSHMEM_IMPL_FN void move_by_warps(chunk *to, const chunk *from, size_t count, u
 template <class Source>
 DUSHMEM_IMPL_FN void move_by_lanes(chunk *to, const chunk *from, size_t count, unsigned rank, unsigned size) {
   size_t i = rank;
-#pragma unroll 1
+  DUSHMEM_IMPL_ROLLED
   for (; i + size < count; i += 2 * (size_t)size) {
     const chunk a = Source::load(from + i), b = Source::load(from + i + size);
     store_chunk(to + i, a);
@@ -129,20 +129,20 @@ DUSHMEM_IMPL_FN chunk shifted(chunk low, chunk high, unsigned by) {
 template <unsigned Depth, class Source>
 DUSHMEM_IMPL_FN void shift_by_thread(chunk *to, const chunk *from, size_t count, unsigned by) {
   chunk held[Depth], last = Source::load(from++);
-#pragma unroll 1
+  DUSHMEM_IMPL_ROLLED
   for (; count >= Depth; count -= Depth, to += Depth, from += Depth) {
-#pragma unroll
+    DUSHMEM_IMPL_UNROLLED
     for (unsigned k = 0; k < Depth; k++) held[k] = Source::load(from + k);
-#pragma unroll
+    DUSHMEM_IMPL_UNROLLED
     for (unsigned k = 0; k < Depth; k++) {
       store_chunk(to + k, shifted(last, held[k], by));
       last = held[k];
     }
   }
-#pragma unroll
+    DUSHMEM_IMPL_UNROLLED
   for (unsigned k = 0; k + 1 < Depth; k++)
     if (k < count) held[k] = Source::load(from + k);
-#pragma unroll
+    DUSHMEM_IMPL_UNROLLED
   for (unsigned k = 0; k + 1 < Depth; k++)
     if (k < count) {
       store_chunk(to + k, shifted(last, held[k], by));
@@ -158,17 +158,17 @@ DUSHMEM_IMPL_FN void shift_by_warps(chunk *to, const chunk *from, size_t count, 
   const size_t first = (size_t)warp * piece, step = (size_t)warps * piece;
   to += first + lane;
   from += first + lane;
-#pragma unroll 1
+  DUSHMEM_IMPL_ROLLED
   for (int64_t left = (int64_t)(count - first); left > 0; left -= (int64_t)step, to += step, from += step) {
     /* Chunks are loaded up to number `count`, and stored up to the one before. */
     const int64_t mine = left - (int64_t)lane;
     chunk held[Depth + 1] = {};
-#pragma unroll
+    DUSHMEM_IMPL_UNROLLED
     for (unsigned k = 0; k < Depth; k++)
       if ((int64_t)(k * width_of_warp) <= mine) held[k] = Source::load(from + k * width_of_warp);
     /* What follows the last lane's last chunk. */
     if (lane == 0 && (int64_t)piece <= mine) held[Depth] = Source::load(from + piece);
-#pragma unroll
+    DUSHMEM_IMPL_UNROLLED
     for (unsigned k = 0; k < Depth; k++) {
       const chunk given = lane == 0 ? held[k + 1] : held[k];
       chunk next;
@@ -182,7 +182,7 @@ DUSHMEM_IMPL_FN void shift_by_warps(chunk *to, const chunk *from, size_t count, 
 /* Any number of threads: two loads a store. */
 template <class Source>
 DUSHMEM_IMPL_FN void shift_by_lanes(chunk *to, const chunk *from, size_t count, unsigned by, unsigned rank, unsigned size) {
-#pragma unroll 1
+  DUSHMEM_IMPL_ROLLED
   for (size_t i = rank; i < count; i += size) {
     const chunk low = Source::load(from + i), high = Source::load(from + i + 1);
     store_chunk(to + i, shifted(low, high, by));
@@ -203,15 +203,15 @@ DUSHMEM_IMPL_FN void move_edges(char *dest, const char *source, unsigned head, s
                                 unsigned rank, unsigned size) {
   typedef typename unit_of<Unit>::type U;
   const unsigned skip = head % Unit, in_head = head / Unit, all = in_head + tail / Unit;
-#pragma unroll 1
+  DUSHMEM_IMPL_ROLLED
   for (unsigned i = rank; i < all; i += Depth * size) {
     U held[Depth];
-#pragma unroll
+    DUSHMEM_IMPL_UNROLLED
     for (unsigned k = 0; k < Depth; k++) {
       const unsigned j = i + k * size;
       if (j < all) held[k] = Source::load((const U *)(source + (j < in_head ? skip + j * Unit : tail_at + (j - in_head) * Unit)));
     }
-#pragma unroll
+    DUSHMEM_IMPL_UNROLLED
     for (unsigned k = 0; k < Depth; k++) {
       const unsigned j = i + k * size;
       if (j < all) store_far((U *)(dest + (j < in_head ? skip + j * Unit : tail_at + (j - in_head) * Unit)), held[k]);
@@ -294,7 +294,7 @@ struct division_of_copy {
   }
 };
 
-/* Functions of their own, which call no others: so they need few registers. */
+/* Functions of their own, which call no others: what a caller keeps in registers comes on top of what they use. */
 template <class Source, class S> DUSHMEM_IMPL_CALLED void copy_chunks(char *dest, const char *source, size_t bytes, S s) {
   const division_of_copy parts(dest, source, bytes);
   chunk *const to = (chunk *)(dest + parts.head);

@@ -95,7 +95,7 @@ DUSHMEM_IMPL_FN void put_bytes(void *dest, const void *source, size_t bytes, int
   const S s{};
   if (bytes == 0) return;
   if (char *to = peer_internal((char *)dest, bytes, pe, call))
-    copy(to, (const char *)source, bytes, s);
+    copy_lean(to, (const char *)source, bytes, s);
   else if (leads(s))
     remote_put(context{0}, dest, source, bytes, pe, false);
 }

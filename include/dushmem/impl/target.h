@@ -47,6 +47,15 @@
 #define DUSHMEM_IMPL_COPY_AS_ON_GPU 1
 #endif
 
+/* A loop that is not to be unrolled: code that seldom runs, or that says itself how it is. */
+#if defined(__CUDACC__) && !defined(DUSHMEM_EMU)
+#define DUSHMEM_IMPL_ROLLED _Pragma("unroll 1")
+#define DUSHMEM_IMPL_UNROLLED _Pragma("unroll")
+#else
+#define DUSHMEM_IMPL_ROLLED
+#define DUSHMEM_IMPL_UNROLLED
+#endif
+
 #define DUSHMEM_IMPL_IS(condition) __builtin_expect(!!(condition), 1)
 
 #include "../scope.h"
