@@ -118,7 +118,7 @@ fn settled(text: &str) -> String {
     let lines = text.lines().filter(|line| !line.starts_with("//") && !line.trim().is_empty());
     let mut all: Vec<String> = lines.map(without_hashes).collect();
     for line in &mut all {
-        if line.starts_with(".global") && line.contains(" dushmem_impl_state[") {
+        if (line.starts_with(".global") || line.starts_with(".const")) && line.contains(" dushmem_impl_state[") {
             line.insert_str(0, ".visible ");
         }
     }

@@ -20,13 +20,6 @@ constexpr bool flagged_words = true;
 constexpr bool flagged_words = false;
 #endif
 
-/* A loop that is not worth its unrolled size. */
-#if defined(DUSHMEM_EMU)
-#define DUSHMEM_IMPL_ROLLED
-#else
-#define DUSHMEM_IMPL_ROLLED _Pragma("unroll 1")
-#endif
-
 /* Bytes that a member can send to each. */
 DUSHMEM_IMPL_FN size_t flagged_bytes(const members &team) { return team.cell / 2; }
 DUSHMEM_IMPL_FN bool goes_flagged(const members &team, size_t bytes) {
@@ -275,12 +268,10 @@ DUSHMEM_IMPL_APART void broadcast_flagged(const members &team, char *dest, const
   begin_flagged(team, is, false, team.me == root, call, s);
   for (others o = mine(s); o.more(team); o.next())
     tell(own_word(team, words::here), is.number, team.pe(o.rank(team)), call);
-  if (team.me == root) {
-    send_flagged(team, is.number, source, bytes, 0, s);
-    copy_own(dest, source, bytes, s);
-  } else {
-    unpack_flagged(team, is.number, root, root + 1, dest, bytes, 0, call, s);
-  }
+  if (team.me == root) send_flagged(team, is.number, source, bytes, 0, s);
+  /* In place. */
+  if (dest == source) sync(s);
+  unpack_flagged(team, is.number, root, root + 1, dest, bytes, 0, call, s);
   sync(s);
 }
 

@@ -26,7 +26,7 @@ DUSHMEM_IMPL_FN int behind(const members &team, int distance) {
  * that tell others: it is for the stores of all threads of the scope. `completes`: it is a quiet, too. */
 template <class S>
 DUSHMEM_IMPL_APART void meet(const members &team, uint64_t number, const char *call, S s, bool completes = false) {
-  sync(s);
+  publish(s);
   if (leads(s)) own_count(team.calls(), number);
   for (int known = 1; known < team.n; known = known < team.n / radix + 1 ? known * radix : team.n) {
     const int left = (team.n + known - 1) / known, most = left < radix ? left : radix;
@@ -36,7 +36,7 @@ DUSHMEM_IMPL_APART void meet(const members &team, uint64_t number, const char *c
       tell(own_word(team, words::sync), number, team.pe(behind(team, j * known)), call);
     for (int j = first; j < most; j += step)
       wait_word(team.at(words::sync, team.pe(behind(team, team.n - j * known))), DUSHMEM_CMP_GE, number, call);
-    sync(s);
+    publish(s);
   }
   if (team.n == 1) sync(s);
 }

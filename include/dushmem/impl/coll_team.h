@@ -138,22 +138,16 @@ DUSHMEM_IMPL_APART void put_all(const members &team, char *dest, const char *sou
 
 /* Copies in the own memory; all threads of the scope. */
 template <class S> DUSHMEM_IMPL_APART void copy_own(void *dest, const void *source, size_t bytes, S s) {
-  if (dest != source && bytes != 0) copy((char *)dest, (const char *)source, bytes, s);
+  if (dest != source && bytes != 0) copy_lean((char *)dest, (const char *)source, bytes, s);
 }
 
 /* ---- Words of others ---- */
 
 /* Sets a word of PE pe. Before it a thread calls fence_release, once for all that it tells: what it has written, and
- * what others have with which it has synchronised since, is seen by who sees the word. A fence for each word, or by
- * each thread that has written, would be the longest part of a small call. */
+ * what others have that have published it since, is seen by who sees the word. A fence for each word, or by each thread
+ * that has written, would be the longest part of a small call. */
 DUSHMEM_IMPL_APART void tell(uint64_t *word, uint64_t value, int pe, const char *call) {
-  if (uint64_t *to = peer_internal(word, sizeof *word, pe, call)) {
-    store_relaxed((unsigned long long *)to, (unsigned long long)value);
-    ring(pe);
-  } else {
-    remote_fence(context{0});
-    remote_signal(context{0}, word, value, DUSHMEM_SIGNAL_SET, pe);
-  }
+  set_word_fenced(word, value, pe, call);
 }
 
 /* The fence for the threads that have something to tell to their share of the members. */
@@ -212,7 +206,7 @@ template <class S> DUSHMEM_IMPL_APART void mail(const members &team, const load 
     if (const size_t bytes = what.bytes(to))
       put_apart<S>(team.buffer(own_count(team.at(words::sent, pe)), team.me), what.from(to), bytes, pe, call);
   }
-  sync(s);
+  publish(s);
   before_telling(team, s);
   for (others o = mine(s); o.more(team); o.next()) post(team, team.pe(o.rank(team)), call);
 }
