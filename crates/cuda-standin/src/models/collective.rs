@@ -1,13 +1,12 @@
 //! Collectives of a team, with the state and the slots that the real kernels use.
 //!
 //! The members meet twice: when all sources are ready, and when all have read them. A meeting is a word in each other's
-//! slot, at the writer's place in the first array, that counts up; the count is the slot's first word. The low bits say
-//! how many blocks the member launched: the real kernels need the same number everywhere.
+//! slot, at the writer's place in an array that is for such words, that counts up; the count is the slot's first word. The
+//! low bits say how many blocks the member launched: the real kernels need the same number everywhere.
 use super::call::{Call, Model};
 use super::element;
 use crate::code::Out;
 use crate::work::{load, move_bytes, store, wait_until};
-use std::cell::Cell;
 
 pub const MODELS: &[Model] = &[
     Model { name: "dushmem_k_sync", sizes: &[4, 4], run: sync },
@@ -15,12 +14,19 @@ pub const MODELS: &[Model] = &[
     Model { name: "dushmem_k_fcollect", sizes: &[4, 8, 8, 8], run: fcollect },
     Model { name: "dushmem_k_alltoall", sizes: &[4, 8, 8, 8], run: alltoall },
     Model { name: "dushmem_k_broadcast", sizes: &[4, 8, 8, 8, 4], run: broadcast },
+    // The real ones reach members by the proxy; these still need loads and stores.
+    Model { name: "dushmem_k_far_reduce", sizes: &[4, 8, 8, 8, 4, 4, 4], run: reduce },
+    Model { name: "dushmem_k_far_fcollect", sizes: &[4, 8, 8, 8], run: fcollect },
+    Model { name: "dushmem_k_far_alltoall", sizes: &[4, 8, 8, 8], run: alltoall },
+    Model { name: "dushmem_k_far_broadcast", sizes: &[4, 8, 8, 8, 4], run: broadcast },
 ];
 
 /// `DUSHMEM_IMPL_STATE_MAGIC`.
 const MAGIC: u64 = 0x6475_7368_6d65_6d31;
 /// Bytes in front of a slot's arrays.
 const HEAD: usize = 64;
+/// The array of the words, `Words::Sync`: behind the counts of a grid's blocks and two arrays of the owner's.
+const ARRAY: usize = 2;
 const ENTRY: usize = 40;
 const BLOCKS: u32 = 10;
 
@@ -77,7 +83,8 @@ struct Team<'a> {
     rank: usize,
     pes: Vec<i32>,
     slot: usize,
-    epoch: Cell<u64>,
+    /// Where in a slot the words are.
+    words: usize,
 }
 
 impl<'a> Team<'a> {
@@ -96,7 +103,9 @@ impl<'a> Team<'a> {
             at => call.load(at + 4 * i as usize, 4).map(|pe| pe as i32),
         };
         let pes: Out<Vec<i32>> = (0..n).map(member).collect();
-        Ok(Team { state, handle, rank, pes: pes?, slot, epoch: Cell::new(0) })
+        let (words, flags) = (call.load(entry + 28, 4)? as usize, call.load(entry + 36, 4)? as usize);
+        let words = HEAD + 8 * (flags >> 8) + 8 * ARRAY * words;
+        Ok(Team { state, handle, rank, pes: pes?, slot, words })
     }
 
     fn call(&self) -> &'a Call<'a> {
@@ -109,14 +118,13 @@ impl<'a> Team<'a> {
         let count = call.word_at(self.slot, 8)?;
         let epoch = load(count, 8) + 1;
         store(count, epoch, 8);
-        self.epoch.set(epoch);
         let blocks = u64::from(call.launch.blocks.min((1 << BLOCKS) - 1));
-        let mine = HEAD + 8 * self.pes[self.rank] as usize;
+        let mine = self.words + 8 * self.pes[self.rank] as usize;
         for pe in &self.pes {
             call.store(self.state.peer(self.slot + mine, 8, *pe)?, epoch << BLOCKS | blocks, 8)?;
         }
         for pe in &self.pes {
-            let word = call.word_at(self.slot + HEAD + 8 * *pe as usize, 8)?;
+            let word = call.word_at(self.slot + self.words + 8 * *pe as usize, 8)?;
             wait_until(call.context, || load(word, 8) >> BLOCKS >= epoch)?;
             let theirs = load(word, 8);
             if theirs >> BLOCKS == epoch && theirs & ((1 << BLOCKS) - 1) != blocks {
