@@ -57,5 +57,6 @@ pub fn path() -> PathBuf {
     found.unwrap_or_else(|| panic!("{name} is not built beside {}", test.display()))
 }
 
-/// PTX of kernels that only the stand-in knows: a wait, a delay, a store, a fault; and a module's state.
+/// PTX of kernels that only the stand-in knows: a wait, a delay, a store, a fault, operations on other PEs; and a module's
+/// state.
 pub const TEST_PTX: &str = include_str!("test.ptx");
