@@ -5,6 +5,7 @@ use dushmem_core::env::DeviceKind;
 use dushmem_core::error::{Error, Result};
 use std::sync::{Arc, OnceLock};
 
+pub use dushmem_cuda as cuda;
 pub use dushmem_emu as emu;
 
 /// Bootstraps, as `DUSHMEM_BOOTSTRAP` takes them.
@@ -12,7 +13,7 @@ pub const BOOTSTRAPS: &[&str] = &["auto", "launcher", "singleton"];
 /// Transports, as `DUSHMEM_TRANSPORT` takes them.
 pub const TRANSPORTS: &[&str] = &["shm", "loopback"];
 /// Devices that kernels run on.
-pub const DEVICES: &[&str] = &["emu"];
+pub const DEVICES: &[&str] = &["emu", "cuda"];
 
 /// The device that was chosen at the first init.
 static CHOSEN: OnceLock<&'static dyn Device> = OnceLock::new();
@@ -36,16 +37,6 @@ pub struct Choice {
     pub why: String,
 }
 
-/// The devices of a back end for GPUs.
-fn cuda() -> Result<&'static dyn Device> {
-    Err(Error::NotSupported("this build has no CUDA back end".into()))
-}
-
-/// Whether the program uses the CUDA driver already.
-fn cuda_is_loaded() -> bool {
-    false
-}
-
 /// What a program would use that has `units` translation units with kernels for GPUs.
 pub fn choice(kind: DeviceKind, units: usize) -> Result<Choice> {
     let emulator = |why: String| Choice { device: &emu::on_stream::Emulator, why };
@@ -53,10 +44,10 @@ pub fn choice(kind: DeviceKind, units: usize) -> Result<Choice> {
         DeviceKind::Emu => return Ok(emulator("DUSHMEM_DEVICE=emu".into())),
         DeviceKind::Cuda => "DUSHMEM_DEVICE=cuda",
         DeviceKind::Auto if units > 0 => "the program has kernels for a GPU",
-        DeviceKind::Auto if cuda_is_loaded() => "the program uses the CUDA driver",
+        DeviceKind::Auto if cuda::is_loaded() => "the program uses the CUDA driver",
         DeviceKind::Auto => return Ok(emulator("the program has no kernels for a GPU".into())),
     };
-    match cuda() {
+    match cuda::device() {
         Ok(device) => Ok(Choice { device, why: wanted.into() }),
         Err(error) if kind == DeviceKind::Cuda => Err(Error::BadEnvironment {
             variable: "DUSHMEM_DEVICE".into(),

@@ -86,7 +86,7 @@ impl Drop for Noted<'_> {
 }
 
 /// The slot in which the calling thread notes what it waits for.
-pub(crate) fn wait_slot(boot: &dyn Bootstrap) -> &WaitSlot {
+pub fn wait_slot(boot: &dyn Bootstrap) -> &WaitSlot {
     static THREADS: AtomicUsize = AtomicUsize::new(0);
     thread_local! {
         static INDEX: usize = THREADS.fetch_add(1, Ordering::Relaxed);
