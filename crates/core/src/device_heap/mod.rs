@@ -8,6 +8,7 @@
 //! | `grow` | getting memory, and the peers' |
 //! | `courier` | descriptors on their way between processes |
 //! | `kernels` | what kernels know of the PE, and teams as they see them |
+//! | `rma` | transfers of the host |
 //!
 //! The device is bound late: programs select it after init. Until then there is no heap of a device.
 mod bind;
@@ -16,6 +17,7 @@ pub mod driver;
 mod grow;
 pub mod heap;
 mod kernels;
+mod rma;
 
 pub(crate) use bind::Slot;
 pub use heap::DeviceHeap;
