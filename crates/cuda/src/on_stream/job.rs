@@ -35,8 +35,9 @@ pub trait Job: Debug + Send + Sync {
     /// True where kernels reach some PE by requests to the proxy only.
     fn has_remote(&self) -> bool;
 
-    /// Device address of a word in the device slot of that number of PE `owner`, written by PE `writer`.
-    fn slot_word(&self, slot: usize, words: Words, owner: usize, writer: usize) -> u64;
+    /// Device addresses of words for meetings in the team slot of that number: from the array, the PE whose slot it is,
+    /// and the PE that writes the word.
+    fn slot_words(&self, slot: usize) -> Result<Box<dyn Fn(Words, usize, usize) -> u64 + '_>>;
 
     /// An error for a team that was destroyed.
     fn check_team(&self, team: &Team) -> Result<()>;

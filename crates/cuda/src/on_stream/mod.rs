@@ -2,6 +2,8 @@
 pub mod check;
 pub mod coll;
 pub mod compare;
+pub mod driven;
+pub mod in_world;
 pub mod job;
 pub mod kernels;
 pub mod meet;

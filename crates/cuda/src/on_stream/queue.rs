@@ -166,9 +166,6 @@ pub trait Queue: Debug + Send + Sync {
     /// `captured`: it is waited for now, since a graph can't depend on it.
     fn join(&self, stream: StreamHandle, captured: bool) -> Result<()>;
 
-    /// Waits for what is in the stream.
-    fn synchronize(&self, stream: StreamHandle) -> Result<()>;
-
     /// Reads device memory while others wait, on a stream of the library's own. May be called from any thread.
     ///
     /// # Safety
@@ -176,6 +173,6 @@ pub trait Queue: Debug + Send + Sync {
     unsafe fn read(&self, source: usize, into: &mut [u8]) -> Result<()>;
 
     /// A zeroed word of host memory that the device addresses at the same time, and that address; valid as long as the
-    /// queue. `captured`: nothing may be allocated now.
-    fn host_word(&self, captured: bool) -> Result<(*mut u32, u64)>;
+    /// queue.
+    fn host_word(&self) -> Result<(*mut u32, u64)>;
 }

@@ -1,7 +1,7 @@
 //! Operations in streams: what each call of the API becomes.
 use super::job::Job;
 use super::kernels::{self, Computes};
-use super::meet::{Counts, Group, Half, Words};
+use super::meet::{Counts, Group, Half};
 use super::queue::{BATCH, Capture, MemOp, Queue};
 use super::rma::{Signal, Strided};
 use super::wait::Set;
@@ -55,6 +55,7 @@ pub struct Enqueue<'a> {
     pub(super) queue: &'a dyn Queue,
     pub(super) watch: &'a Watch,
     pub(super) stream: StreamHandle,
+    pub(super) call: &'static str,
     capture: Capture,
     all: &'a OnStream,
 }
@@ -73,11 +74,11 @@ impl OnStream {
         Arc::clone(all.entry(slot).or_insert_with(new))
     }
 
-    /// Puts an operation into a stream. An error leaves the stream as it was, unless it is the driver's.
+    /// Puts an operation into a stream, for the public name `call`. An error leaves the stream as it was, unless it is the driver's.
     ///
     /// # Safety
     /// As for the call that the operation stands for, whenever the stream runs it.
-    pub unsafe fn enqueue(&self, stream: StreamHandle, op: StreamOp) -> Result<()> {
+    pub unsafe fn enqueue(&self, stream: StreamHandle, call: &'static str, op: StreamOp) -> Result<()> {
         let capture = self.queue.capture(stream)?;
         if capture == Capture::Invalid {
             return Err(Error::Device(format!(
@@ -87,21 +88,9 @@ impl OnStream {
             )));
         }
         let (job, queue, watch) = (&*self.job, &*self.queue, &self.watch);
-        let to = Enqueue { job, queue, watch, stream, capture, all: self };
+        let to = Enqueue { job, queue, watch, stream, call, capture, all: self };
         // SAFETY: as the caller promises.
         unsafe { to.run(op) }
-    }
-
-    /// Waits for what is in a stream.
-    pub fn synchronize(&self, stream: StreamHandle) -> Result<()> {
-        if self.queue.capture(stream)? != Capture::No {
-            return Err(Error::Device(format!(
-                "stream = {:#x}: is being captured, and this call waits for it; make it before or after the capture, \
-                 or get into memory of the program instead",
-                stream.0
-            )));
-        }
-        self.queue.synchronize(stream)
     }
 }
 
@@ -233,10 +222,8 @@ impl Enqueue<'_> {
 
     /// `n` meetings by memory operations, one after the other. Captured ones are halves, in turn.
     pub(super) fn meetings(&self, members: &Members<'_>, half: &mut Half, n: usize) -> Result<()> {
-        let job = self.job;
-        let word =
-            |words: Words, owner: usize, writer: usize| job.slot_word(members.slot, words, owner, writer);
-        let group = Group { pes: &members.pes, me: members.me, word: &word };
+        let word = self.job.slot_words(members.slot)?;
+        let group = Group { pes: &members.pes, me: members.me, word: &*word };
         let mut ops = Vec::new();
         if self.captured() {
             for _ in 0..n {

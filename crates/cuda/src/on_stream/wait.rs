@@ -46,7 +46,7 @@ impl Enqueue<'_> {
                 }
                 _ if self.turns() => {
                     let look = Look { at: target.at, shape, cmp, n: 1, status: 0, values: Values::One };
-                    self.watch.enqueue(self.stream, self.captured(), look)
+                    self.watch.enqueue(self.stream, self.call, self.captured(), look)
                 }
                 _ => {
                     let launch = kernels::wait(at, shape.bytes, shape.signed, cmp, shape.bits);
@@ -96,7 +96,7 @@ impl Enqueue<'_> {
                     };
                     let (n, status, cmp) = (set.len, set.status, set.cmp);
                     let look = Look { at: target.at, shape, cmp, n, status, values };
-                    self.watch.enqueue(self.stream, self.captured(), look)
+                    self.watch.enqueue(self.stream, self.call, self.captured(), look)
                 }
                 _ => {
                     let (bytes, signed, n, cmp) = (shape.bytes, shape.signed, set.len, set.cmp);

@@ -90,6 +90,7 @@ unsafe impl Sync for Done {}
 
 /// A wait in a stream, or in a graph.
 struct Entry {
+    call: &'static str,
     look: Look,
     done: Done,
     /// Its only launch is over: the word may be used again once the stream has set it back.
@@ -97,8 +98,8 @@ struct Entry {
     shared: Arc<Shared>,
 }
 
-/// What a failed look is told.
-pub type Report = Box<dyn Fn(&Error) + Send + Sync>;
+/// Is told the public name of a wait, and what failed.
+pub type Report = Box<dyn Fn(&'static str, &Error) + Send + Sync>;
 
 struct Shared {
     queue: Arc<dyn Queue>,
@@ -144,7 +145,7 @@ impl Shared {
                     Ok(false) => {}
                     Ok(true) => over.push(entry),
                     Err(error) => {
-                        (self.report)(&error);
+                        (self.report)(entry.call, &error);
                         return;
                     }
                 }
@@ -207,15 +208,21 @@ impl Watch {
         Watch { shared: Arc::new(shared), thread: Mutex::new(None), once: Mutex::default() }
     }
 
-    /// Has the stream wait.
+    /// Has the stream wait, for the public name `call`.
     ///
     /// # Safety
     /// The arrays are valid while the stream waits, in a graph: whenever it is launched.
-    pub unsafe fn enqueue(&self, stream: StreamHandle, captured: bool, look: Look) -> Result<()> {
+    pub unsafe fn enqueue(
+        &self,
+        stream: StreamHandle,
+        call: &'static str,
+        captured: bool,
+        look: Look,
+    ) -> Result<()> {
         self.start()?;
-        let done = self.word(captured)?;
+        let done = self.word()?;
         let shared = Arc::clone(&self.shared);
-        let entry = Arc::new(Entry { look, done, over: AtomicBool::new(false), shared });
+        let entry = Arc::new(Entry { call, look, done, over: AtomicBool::new(false), shared });
         let queue = &*self.shared.queue;
         // The driver's own count: one that is consumed by the only call, or one for ever.
         let data = Arc::into_raw(Arc::clone(&entry)).cast_mut().cast::<c_void>();
@@ -238,7 +245,7 @@ impl Watch {
     }
 
     /// A word that is 0 and that no stream uses.
-    fn word(&self, captured: bool) -> Result<Done> {
+    fn word(&self) -> Result<Done> {
         let mut once = self.once();
         let free = |entry: &Arc<Entry>| {
             entry.over.load(Ordering::Acquire) && entry.done.word().load(Ordering::Acquire) == 0
@@ -247,7 +254,7 @@ impl Watch {
             return Ok(once.swap_remove(at).done);
         }
         drop(once);
-        let (host, device) = self.shared.queue.host_word(captured)?;
+        let (host, device) = self.shared.queue.host_word()?;
         Ok(Done { host, device })
     }
 

@@ -34,7 +34,12 @@ fn address(slot: usize, words: Words, owner: usize, writer: usize) -> u64 {
 
 impl Streams {
     fn new(pes: usize) -> Streams {
-        Streams { steps: vec![Vec::new(); pes], members: vec![], counts: BTreeMap::new(), memory: BTreeMap::new() }
+        Streams {
+            steps: vec![Vec::new(); pes],
+            members: vec![],
+            counts: BTreeMap::new(),
+            memory: BTreeMap::new(),
+        }
     }
 
     /// A meeting of these PEs, as a team in that slot.
