@@ -11,6 +11,7 @@ cargo xtask install --prefix DIR [--compat-names] [--profile PROFILE]
 cargo xtask bench [--peer openmpi|raw] [--pairs N] [--pes LIST] [--rows LIST] [--active-sets] [--quick] [--limit SECONDS] [--out DIR] [--page FILE] [--prefix DIR]
                                      the library beside another one, run in turn: table, JSON, picture
 cargo xtask codegen [--check]        writes headers, exported functions and tables from api/ (or only compares)
+cargo xtask ptx [--check]            compiles kernels/ for GPUs, to text that is checked in (or only compares)
 cargo xtask symbols [LIBRARY | --prefix DIR]
                                      compares the exported names of the library with the lists in api/names
 
@@ -70,8 +71,19 @@ Writes headers, exported functions and tables of the documentation from the tabl
 
   --check   only compares; exit code 1 where a file is not up to date";
 
+const PTX: &str = "\
+usage: cargo xtask ptx [--check]
+
+Compiles the library's own kernels, kernels/*.cu, to crates/cuda/ptx/*.ptx, which the driver compiles for the GPU when they
+are needed. Takes the nvcc in DUSHMEM_NVCC, that of `cargo xtask test`, or the one in PATH.
+
+  --check   only compares; without nvcc it says so. Text of another version of nvcc has to hold the same kernels
+
+Exit code 1: there is no nvcc, a source does not compile, or a text is not what its source gives.";
+
 const SYMBOLS: &str = "\
-usage: cargo xtask symbols [LIBRARY | --prefix DIR]
+usage: cargo xtask ptx [--check]            compiles kernels/ for GPUs, to text that is checked in (or only compares)
+cargo xtask symbols [LIBRARY | --prefix DIR]
 
 Compares the exported names of a library, and the headers, with the lists in api/names. Without an argument a release is
 built.
@@ -88,6 +100,7 @@ pub fn of(task: &str) -> Option<&'static str> {
         "install" => INSTALL,
         "bench" => BENCH,
         "codegen" => CODEGEN,
+        "ptx" => PTX,
         "symbols" => SYMBOLS,
         _ => return None,
     })
@@ -109,7 +122,7 @@ mod tests {
     #[test]
     fn the_list_has_the_options_of_each_task() {
         let lines: Vec<&str> = TASKS.lines().filter(|line| line.starts_with("cargo xtask ")).collect();
-        assert_eq!(lines.len(), 6);
+        assert_eq!(lines.len(), 7);
         for line in lines {
             let task = line.split(' ').nth(2).unwrap();
             let help = of(task).unwrap_or_else(|| panic!("{task} has no help"));

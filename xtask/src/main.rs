@@ -5,6 +5,7 @@ mod compat;
 mod demo;
 mod help;
 mod install;
+mod ptx;
 mod symbols;
 mod test;
 mod tools;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
             });
         }
         "codegen" => codegen::run(rest),
+        "ptx" => ptx::command(rest),
         "symbols" => symbols::run(rest),
         "demo" => demo::command(rest),
         "install" => install::command(rest),
