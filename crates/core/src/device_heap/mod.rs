@@ -8,10 +8,11 @@
 //! | `grow` | getting memory, and the peers' |
 //! | `courier` | descriptors on their way between processes |
 //! | `kernels` | what kernels know of the PE, and teams as they see them |
-//! | `rma` | transfers of the host |
+//! | `rma`, `coll` | transfers and collectives of the host |
 //!
 //! The device is bound late: programs select it after init. Until then there is no heap of a device.
 mod bind;
+mod coll;
 mod courier;
 pub mod driver;
 mod grow;
@@ -20,4 +21,5 @@ mod kernels;
 mod rma;
 
 pub(crate) use bind::Slot;
+pub(crate) use coll::{Announce, Vectors};
 pub use heap::DeviceHeap;

@@ -172,6 +172,11 @@ impl World {
         }
     }
 
+    /// Whether that is the number of an object in memory of a device.
+    pub(crate) fn is_number_of_device(&self, offset: usize) -> bool {
+        offset & ON_DEVICE != 0
+    }
+
     /// The own address of the symmetric object with that number.
     pub(crate) fn symmetric_object(&self, offset: usize) -> Option<usize> {
         match offset & ON_DEVICE {

@@ -157,7 +157,7 @@ impl Queue for GpuQueue {
         let Launch { blocks, threads, mut args, kernel: name } = launch;
         let mut pointers = args.pointers();
         let shape = Shape { blocks, threads };
-        let what = format!("a launch of {}", name.to_string_lossy());
+        let what = format!("a launch of {name}");
         // SAFETY: as the caller promises; the driver takes the arguments at once.
         self.begin(stream, &what, |stream| unsafe {
             self.gpu.launch_raw(kernel, shape, stream, &mut pointers)

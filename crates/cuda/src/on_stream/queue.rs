@@ -3,7 +3,7 @@
 //! Between this trait and the operations there is no policy: each method is a call or two of the driver.
 use dushmem_core::device::StreamHandle;
 use dushmem_core::error::Result;
-use std::ffi::{CStr, c_void};
+use std::ffi::c_void;
 use std::fmt::Debug;
 
 /// A comparison that a stream can wait for without a kernel.
@@ -104,7 +104,7 @@ impl Args {
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "those of a launch")]
 pub struct Launch {
-    pub kernel: &'static CStr,
+    pub kernel: &'static str,
     pub blocks: u32,
     pub threads: u32,
     pub args: Args,

@@ -18,7 +18,8 @@ pub fn barriers(pe: &Pe) {
         let mut value = [0; 16];
         value[..4].copy_from_slice(&(1000 * round as u32 + pe.me as u32).to_le_bytes());
         pe.op(stream, StreamOp::P { dest: cell as *mut u8, value, bytes: 4, pe: next });
-        let wait = if round % 2 == 0 { StreamOp::BarrierAll } else { StreamOp::Barrier { team: pe.world_team() } };
+        let wait =
+            if round % 2 == 0 { StreamOp::BarrierAll } else { StreamOp::Barrier { team: pe.world_team() } };
         pe.op(stream, wait);
         let (dest, source) = ((seen + 4 * round) as *mut u8, cell as *mut u8);
         pe.op(stream, StreamOp::Get { dest, source, bytes: 4, pe: pe.me as i32 });
@@ -87,7 +88,11 @@ pub fn graphs(pe: &Pe) {
     let rounds = 7;
     let mut first = (0..n as u32).collect::<Vec<_>>();
     for round in 0..rounds {
-        if round % 3 == 1 { series() } else { pe.launch(&graph, stream) }
+        if round % 3 == 1 {
+            series()
+        } else {
+            pe.launch(&graph, stream)
+        }
         let sum: u32 = first.iter().fold(0, |a, &b| a.wrapping_add(b));
         if round % 2 == 0 {
             pe.sync(stream);
@@ -120,7 +125,8 @@ pub fn moves(pe: &Pe) {
     let mut to = 0;
     for size in [1, 2, 4, 8, 16] {
         for offset in [0, 1, 2, 4, 5] {
-            let value = |pe: usize| std::array::from_fn::<u8, 16, _>(|i| (i * 16 + size + offset + 31 * pe) as u8);
+            let value =
+                |pe: usize| std::array::from_fn::<u8, 16, _>(|i| (i * 16 + size + offset + 31 * pe) as u8);
             let dest = (at + to + offset) as *mut u8;
             pe.op(stream, StreamOp::P { dest, value: value(pe.me), bytes: size, pe: next });
             expected[to + offset..to + offset + size].copy_from_slice(&value(from)[..size]);
@@ -128,15 +134,27 @@ pub fn moves(pe: &Pe) {
         }
     }
     let block = |pe: usize, at: usize, n: usize| (at..at + n).map(move |i| (i * 7 + pe * 13) as u8);
-    let put = StreamOp::PutNbi { dest: (at + 1001) as *mut u8, source: (local + 3) as *mut u8, bytes: 501, pe: next };
+    let put = StreamOp::PutNbi {
+        dest: (at + 1001) as *mut u8,
+        source: (local + 3) as *mut u8,
+        bytes: 501,
+        pe: next,
+    };
     pe.op(stream, put);
     expected[1001..1502].copy_from_slice(&block(from, 3, 501).collect::<Vec<_>>());
     // From ordinary memory of the host.
     let host: Vec<u8> = (0..200).map(|i| (i + pe.me) as u8).collect();
-    let put = StreamOp::Put { dest: (at + 1600) as *mut u8, source: host.as_ptr().cast_mut(), bytes: 200, pe: next };
+    let put = StreamOp::Put {
+        dest: (at + 1600) as *mut u8,
+        source: host.as_ptr().cast_mut(),
+        bytes: 200,
+        pe: next,
+    };
     pe.op(stream, put);
     expected[1600..1800].copy_from_slice(&(0..200).map(|i| (i + from) as u8).collect::<Vec<_>>());
-    for (elem, dst, sst, place) in [(4, 3, 2, 2048), (8, 1, 5, 2400), (1, 2, 1, 2700), (16, 2, 1, 3000), (2, 1, 1, 3500)] {
+    for (elem, dst, sst, place) in
+        [(4, 3, 2, 2048), (8, 1, 5, 2400), (1, 2, 1, 2700), (16, 2, 1, 3000), (2, 1, 1, 3500)]
+    {
         let (dest, source) = ((at + place) as *mut u8, local as *mut u8);
         pe.op(stream, StreamOp::Iput { dest, source, dst, sst, elem, nelems: 10, pe: next });
         for i in 0..10 {
@@ -145,14 +163,16 @@ pub fn moves(pe: &Pe) {
             expected[to..to + elem].copy_from_slice(&bytes);
         }
     }
-    let nothing = StreamOp::Put { dest: std::ptr::null_mut(), source: std::ptr::null_mut(), bytes: 0, pe: next };
+    let nothing =
+        StreamOp::Put { dest: std::ptr::null_mut(), source: std::ptr::null_mut(), bytes: 0, pe: next };
     pe.op(stream, nothing);
     pe.op(stream, StreamOp::BarrierAll);
     pe.sync(stream);
     assert_eq!(pe.read(at, 4096), expected);
     // Gets, to the device and to the host.
     let mut found = vec![0u8; 100];
-    let get = StreamOp::Get { dest: found.as_mut_ptr(), source: (local + 7) as *mut u8, bytes: 100, pe: next };
+    let get =
+        StreamOp::Get { dest: found.as_mut_ptr(), source: (local + 7) as *mut u8, bytes: 100, pe: next };
     pe.op(stream, get);
     let (dest, source) = (at as *mut u8, local as *mut u8);
     pe.op(stream, StreamOp::Iget { dest, source, dst: 2, sst: 3, elem: 4, nelems: 20, pe: next });
@@ -291,7 +311,11 @@ fn collectives_on(pe: &Pe, team: &Arc<Team>, call: &mut usize, dest: usize, sour
             fill(len);
             pe.op(stream, StreamOp::Reduce { team: team(), dest, source, n: len, reducer: sum() });
             pe.sync(stream);
-            assert_eq!(pe.read_words(to, len), (0..len).map(all).collect::<Vec<_>>(), "reduce of {len}, {in_place}");
+            assert_eq!(
+                pe.read_words(to, len),
+                (0..len).map(all).collect::<Vec<_>>(),
+                "reduce of {len}, {in_place}"
+            );
             fill(len * n);
             pe.op(stream, StreamOp::ReduceScatter { team: team(), dest, source, n: len, reducer: sum() });
             pe.sync(stream);
@@ -304,7 +328,10 @@ fn collectives_on(pe: &Pe, team: &Arc<Team>, call: &mut usize, dest: usize, sour
             assert_eq!(pe.read_words(to, len * n), expected, "alltoall of {len}, {in_place}");
             fill(len);
             let root = now % n;
-            pe.op(stream, StreamOp::Broadcast { team: team(), dest, source, bytes: 4 * len, root: root as i32 });
+            pe.op(
+                stream,
+                StreamOp::Broadcast { team: team(), dest, source, bytes: 4 * len, root: root as i32 },
+            );
             pe.sync(stream);
             let expected: Vec<u32> = (0..len).map(|i| of(root, i)).collect();
             assert_eq!(pe.read_words(to, len), expected, "broadcast of {len} from {root}, {in_place}");
@@ -325,7 +352,8 @@ pub fn collectives(pe: &Pe) {
     let mut call = 0;
     collectives_on(pe, &pe.world_team(), &mut call, dest, source);
     let n = pe.n as i32;
-    let lists = [(0..n).rev().collect::<Vec<_>>(), (1..n).collect(), (0..n).step_by(2).collect(), vec![n - 1, 0]];
+    let lists =
+        [(0..n).rev().collect::<Vec<_>>(), (1..n).collect(), (0..n).step_by(2).collect(), vec![n - 1, 0]];
     for pes in lists.iter().filter(|pes| !pes.is_empty()) {
         let team = pe.team(pes);
         call += 100;
@@ -350,8 +378,9 @@ pub fn same_bits(pe: &Pe) {
     let (team, dest, source) = (pe.world_team(), dest as *mut u8, source as *mut u8);
     pe.op(stream, StreamOp::Reduce { team, dest, source, n, reducer });
     pe.sync(stream);
-    let expected: Vec<u8> =
-        (0..n).flat_map(|i| (1..pe.n).fold(value(0, i), |sum, pe| sum + value(pe, i)).to_le_bytes()).collect();
+    let expected: Vec<u8> = (0..n)
+        .flat_map(|i| (1..pe.n).fold(value(0, i), |sum, pe| sum + value(pe, i)).to_le_bytes())
+        .collect();
     assert_eq!(pe.read(dest as usize, 8 * n), expected);
     pe.barrier();
 }
@@ -364,7 +393,8 @@ pub fn host_first(pe: &Pe) {
     let bytes: Vec<u8> = (0..1 << 16).map(|i| (i / 3 + pe.me) as u8).collect();
     pe.barrier();
     // SAFETY: the vector lives until the stream has been waited for.
-    unsafe { pe.world.put_nbi(pe.world.default_context(), at as *mut u8, bytes.as_ptr(), 1 << 16, next) }.unwrap();
+    unsafe { pe.world.put_nbi(pe.world.default_context(), at as *mut u8, bytes.as_ptr(), 1 << 16, next) }
+        .unwrap();
     pe.op(stream, StreamOp::BarrierAll);
     let (dest, source) = (seen as *mut u8, at as *mut u8);
     pe.op(stream, StreamOp::Put { dest, source, bytes: 1 << 16, pe: pe.me as i32 });

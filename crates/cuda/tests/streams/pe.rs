@@ -41,8 +41,12 @@ impl Pe {
                 std::env::set_var("CUDA_STANDIN_MPS", if mode == Mode::Concurrent { "1" } else { "0" });
             }
         });
-        let settings =
-            Settings { heap_size: 1 << 20, device_heap: Some(16 << 20), team_slots: 16, ..Settings::defaults() };
+        let settings = Settings {
+            heap_size: 1 << 20,
+            device_heap: Some(16 << 20),
+            team_slots: 16,
+            ..Settings::defaults()
+        };
         let device = dushmem_cuda::device().unwrap_or_else(|why| panic!("{why}"));
         let options =
             InitOptions { static_data: false, thread_pe: mode == Mode::Threads, device: Some(device) };

@@ -18,7 +18,13 @@ fn calls(name: &str) -> u64 {
 }
 
 fn work() -> u64 {
-    let all = ["cuMemcpyAsync", "cuMemcpy2DAsync_v2", "cuLaunchKernel", "cuStreamBatchMemOp_v2", "cuLaunchHostFunc"];
+    let all = [
+        "cuMemcpyAsync",
+        "cuMemcpy2DAsync_v2",
+        "cuLaunchKernel",
+        "cuStreamBatchMemOp_v2",
+        "cuLaunchHostFunc",
+    ];
     let more = ["cuStreamWriteValue32_v2", "cuStreamWriteValue64_v2", "cuMemsetD8Async", "cuMemsetD16Async"];
     all.iter().chain(&more).map(|name| calls(name)).sum()
 }
@@ -69,9 +75,14 @@ pub fn arguments(pe: &Pe) {
         nelems,
         pe: next,
     };
-    let fcollect =
-        |dest: usize, bytes: usize| StreamOp::Fcollect { team: team(), dest: ptr(dest), source: ptr(at), bytes };
-    let broadcast = |root: i32| StreamOp::Broadcast { team: team(), dest: ptr(at), source: ptr(at), bytes: 4, root };
+    let fcollect = |dest: usize, bytes: usize| StreamOp::Fcollect {
+        team: team(),
+        dest: ptr(dest),
+        source: ptr(at),
+        bytes,
+    };
+    let broadcast =
+        |root: i32| StreamOp::Broadcast { team: team(), dest: ptr(at), source: ptr(at), bytes: 4, root };
     let cases: Vec<(StreamOp, &[&str])> = vec![
         (put(at, at, 8, n), &["pe = ", "no such PE"]),
         (put(at, at, 0, -1), &["pe = -1"]),
@@ -80,7 +91,10 @@ pub fn arguments(pe: &Pe) {
         (put(0, at, 8, next), &["dest is NULL"]),
         (put(end - 4, at, 8, next), &["dest = ", "begins in the heap of the device and ends outside"]),
         (put(at, at, usize::MAX - 7, next), &["negative"]),
-        (StreamOp::P { dest: ptr(0), value: [0; 16], bytes: 4, pe: next }, &["dest is NULL", "needs the address"]),
+        (
+            StreamOp::P { dest: ptr(0), value: [0; 16], bytes: 4, pe: next },
+            &["dest is NULL", "needs the address"],
+        ),
         (signal(at), &["sig_addr = ", "not aligned to 8"]),
         (iput(0, 2), &["dst = 0", "at least 1"]),
         (iput(1, usize::MAX / 2), &["nelems"]),
