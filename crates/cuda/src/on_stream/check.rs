@@ -45,9 +45,16 @@ pub fn reached_target(queue: &dyn Queue, arg: &'static str, addr: usize, target:
     queue.device_address(target.at).ok_or(Error::BadAddress { arg, addr, why: HOST_ONLY })
 }
 
-/// In a graph, copies need memory that the device addresses; elsewhere the driver takes any.
-pub fn copyable(queue: &dyn Queue, arg: &'static str, addr: usize, at: usize, captured: bool) -> Result<()> {
-    if captured && queue.device_address(at).is_none() {
+/// In a graph, copies need memory that the device addresses; elsewhere the driver takes any. `addr`: as the program knows
+/// it.
+pub fn copyable(
+    queue: &dyn Queue,
+    arg: &'static str,
+    addr: usize,
+    target: Target,
+    captured: bool,
+) -> Result<()> {
+    if captured && !target.on_device && queue.device_address(target.at).is_none() {
         return Err(Error::BadAddress { arg, addr, why: PAGEABLE });
     }
     Ok(())

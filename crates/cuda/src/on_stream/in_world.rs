@@ -4,7 +4,8 @@ use super::meet::Words;
 use super::queue::Capture;
 use super::stream::OnStream;
 use crate::device;
-use crate::driver;
+use crate::driver::{self, Driver};
+use crate::error::{Driven, Failure};
 use crate::types::{self, CAPTURE_NONE};
 use dushmem_core::device::{StreamHandle, StreamOp};
 use dushmem_core::device_heap::DeviceHeap;
@@ -203,12 +204,30 @@ fn world_collective(op: &StreamOp) -> Option<Call> {
     }
 }
 
+/// Makes a call about a stream of the program where nothing says whose it is: in the thread's current context, or else
+/// in that of a PE, since the driver wants one.
+fn ask<R>(
+    stream: StreamHandle,
+    doing: &str,
+    act: impl FnOnce(&Driver, types::Stream) -> Driven<R>,
+) -> Result<R> {
+    let driver = driver::get()?;
+    let failed = |why: Failure| why.doing(format_args!("stream = {:#x}: {doing}", stream.0));
+    let mut current = types::Context::NULL;
+    // SAFETY: a place for a handle.
+    unsafe { driver.ctx_get_current(&raw mut current) }.map_err(failed)?;
+    let lent = if current.is_null() { device::all().into_iter().next() } else { None };
+    let _entered = lent.as_ref().map(|gpu| gpu.context().enter()).transpose().map_err(failed)?;
+    act(driver, types::Stream(stream.0 as *mut c_void)).map_err(failed)
+}
+
 /// Whether a stream is being captured, where no device is bound.
 fn capture(stream: StreamHandle) -> Result<Capture> {
     let mut status = CAPTURE_NONE;
     // SAFETY: a place for a number, and the program's stream.
-    unsafe { driver::get()?.stream_is_capturing(types::Stream(stream.0 as *mut c_void), &raw mut status) }
-        .map_err(|why| why.doing(format_args!("stream = {:#x}", stream.0)))?;
+    ask(stream, "a look at it", |driver, stream| unsafe {
+        driver.stream_is_capturing(stream, &raw mut status)
+    })?;
     Ok(if status == CAPTURE_NONE { Capture::No } else { Capture::Yes })
 }
 
@@ -222,6 +241,5 @@ pub(crate) fn synchronize(stream: StreamHandle) -> Result<()> {
         )));
     }
     // SAFETY: the program's stream.
-    unsafe { driver::get()?.stream_synchronize(types::Stream(stream.0 as *mut c_void)) }
-        .map_err(|why| why.doing(format_args!("waiting for stream {:#x}", stream.0)))
+    ask(stream, "waiting for it", |driver, stream| unsafe { driver.stream_synchronize(stream) })
 }

@@ -14,6 +14,13 @@ pub struct Target {
     pub on_device: bool,
 }
 
+impl Target {
+    /// A local buffer of the program's, which may be anywhere.
+    pub fn local(at: usize) -> Target {
+        Target { at, on_device: false }
+    }
+}
+
 /// The job as one PE sees it.
 pub trait Job: Debug + Send + Sync {
     /// This PE's number.

@@ -1,5 +1,6 @@
 //! Puts, gets, single values and signals in a stream: copies and memory operations; kernels for what these can't do.
 use super::check::{bytes, copyable, local, reached, reached_target, strided};
+use super::job::Target;
 use super::kernels;
 use super::queue::{MemOp, Rows};
 use super::stream::Enqueue;
@@ -53,8 +54,8 @@ impl Enqueue<'_> {
         if !local("source", source, bytes)? {
             return Ok(None);
         }
-        copyable(self.queue, "dest", dest, target.at, self.captured())?;
-        copyable(self.queue, "source", source, source, self.captured())?;
+        copyable(self.queue, "dest", dest, target, self.captured())?;
+        copyable(self.queue, "source", source, Target::local(source), self.captured())?;
         Ok(Some((target.at, source, bytes)))
     }
 
@@ -79,8 +80,8 @@ impl Enqueue<'_> {
         if !local("dest", dest, bytes)? {
             return Ok(());
         }
-        copyable(self.queue, "source", source, target.at, self.captured())?;
-        copyable(self.queue, "dest", dest, dest, self.captured())?;
+        copyable(self.queue, "source", source, target, self.captured())?;
+        copyable(self.queue, "dest", dest, Target::local(dest), self.captured())?;
         // SAFETY: as the caller promises.
         unsafe { self.copy(Some((dest, target.at, bytes))) }
     }
@@ -139,8 +140,8 @@ impl Enqueue<'_> {
         if !local("source", what.source, source_span)? {
             return Ok(());
         }
-        copyable(self.queue, "dest", what.dest, target.at, self.captured())?;
-        copyable(self.queue, "source", what.source, what.source, self.captured())?;
+        copyable(self.queue, "dest", what.dest, target, self.captured())?;
+        copyable(self.queue, "source", what.source, Target::local(what.source), self.captured())?;
         let rows = Rows {
             dest: target.at,
             dest_pitch: dst,
@@ -163,8 +164,8 @@ impl Enqueue<'_> {
         if !local("dest", what.dest, dest_span)? {
             return Ok(());
         }
-        copyable(self.queue, "source", what.source, target.at, self.captured())?;
-        copyable(self.queue, "dest", what.dest, what.dest, self.captured())?;
+        copyable(self.queue, "source", what.source, target, self.captured())?;
+        copyable(self.queue, "dest", what.dest, Target::local(what.dest), self.captured())?;
         let rows = Rows {
             dest: what.dest,
             dest_pitch: dst,

@@ -264,9 +264,7 @@ pub fn sets(pe: &Pe) {
         let op = StreamOp::WaitUntilAll { ivars, len: n, status, cmp, values: compared };
         pe.op(stream, op);
         for i in (0..n).filter(|&i| status.is_null() || left_out[i] == 0) {
-            let done = dushmem_cuda::types::Stream(stream.0 as *mut _);
-            // SAFETY: an own stream.
-            assert!(unsafe { pe.driver.stream_query(done) }.is_err(), "word {i} is still missing");
+            assert!(!pe.is_idle(stream), "word {i} is still missing");
             let mut value = [0; 16];
             value[..4].copy_from_slice(&wanted[i].to_le_bytes());
             pe.op(other, StreamOp::P { dest: (at + 4 * i) as *mut u8, value, bytes: 4, pe: me });
@@ -354,7 +352,7 @@ pub fn collectives(pe: &Pe) {
     let n = pe.n as i32;
     let lists =
         [(0..n).rev().collect::<Vec<_>>(), (1..n).collect(), (0..n).step_by(2).collect(), vec![n - 1, 0]];
-    for pes in lists.iter().filter(|pes| !pes.is_empty()) {
+    for pes in lists.iter().filter(|pes| !pes.is_empty() && pes.len() <= pe.n) {
         let team = pe.team(pes);
         call += 100;
         let mut of_team = call;

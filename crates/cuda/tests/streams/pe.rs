@@ -22,9 +22,12 @@ pub struct Pe {
     pub world: Arc<World>,
     pub me: usize,
     pub n: usize,
-    pub mode: Mode,
     pub driver: &'static Driver,
+    capture_mode: u32,
 }
+
+/// The driver's number of the mode of captures that concern one thread.
+const THREAD_LOCAL: u32 = 1;
 
 /// A graph that can be launched.
 pub struct Graph(types::GraphExec);
@@ -53,7 +56,9 @@ impl Pe {
         let world = World::init(boot, &settings, options).unwrap_or_else(|why| panic!("init: {why}"));
         let (me, n) = (world.my_pe() as usize, world.n_pes() as usize);
         let driver = driver::get().unwrap();
-        Pe { world, me, n, mode, driver }
+        // Other threads are other PEs, which may do what they like.
+        let capture_mode = if mode == Mode::Threads { THREAD_LOCAL } else { types::CAPTURE_MODE_GLOBAL };
+        Pe { world, me, n, driver, capture_mode }
     }
 
     pub fn leave(self) {
@@ -92,6 +97,13 @@ impl Pe {
         Cuda.synchronize(stream).unwrap_or_else(|why| panic!("PE {}: {why}", self.me));
     }
 
+    pub fn is_idle(&self, stream: StreamHandle) -> bool {
+        let gpu = dushmem_cuda::device::of(&self.world).unwrap();
+        let _entered = gpu.context().enter().unwrap();
+        // SAFETY: an own stream.
+        unsafe { self.driver.stream_query(types::Stream(stream.0 as *mut _)) }.is_ok()
+    }
+
     /// Host bytes into device memory, now.
     pub fn write(&self, at: usize, bytes: &[u8]) {
         let device = self.world.device_heap().unwrap().device();
@@ -125,12 +137,15 @@ impl Pe {
         let handle = types::Stream(stream.0 as *mut _);
         let (mut graph, mut exec) = (types::Graph::NULL, types::GraphExec::NULL);
         let gpu = dushmem_cuda::device::of(&self.world).unwrap();
+        let entered = gpu.context().enter().unwrap();
+        // SAFETY: an own stream.
+        unsafe { self.driver.stream_begin_capture(handle, self.capture_mode) }.unwrap();
+        drop(entered);
+        work();
+        let _entered = gpu.context().enter().unwrap();
         // SAFETY: places for handles, and an own stream.
         unsafe {
-            self.driver.stream_begin_capture(handle, types::CAPTURE_MODE_GLOBAL).unwrap();
-            work();
             self.driver.stream_end_capture(handle, &raw mut graph).unwrap();
-            let _entered = gpu.context().enter().unwrap();
             self.driver.graph_instantiate(&raw mut exec, graph, 0).unwrap();
             self.driver.graph_destroy(graph).unwrap();
         }
@@ -138,6 +153,8 @@ impl Pe {
     }
 
     pub fn launch(&self, graph: &Graph, stream: StreamHandle) {
+        let gpu = dushmem_cuda::device::of(&self.world).unwrap();
+        let _entered = gpu.context().enter().unwrap();
         // SAFETY: made by `capture`.
         unsafe { self.driver.graph_launch(graph.0, types::Stream(stream.0 as *mut _)) }.unwrap();
     }
