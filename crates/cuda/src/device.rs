@@ -3,7 +3,7 @@ use crate::context::{Context, is_active};
 use crate::driver::{self, CONNECTIONS_VARIABLE, Driver};
 use crate::facts;
 use crate::gpu::Gpu;
-use crate::ptx::IMAGES;
+use crate::ptx::NEAR;
 use crate::types;
 use crate::units;
 use dushmem_core::device::{
@@ -101,9 +101,9 @@ impl Device for Cuda {
         let found = bound.iter().position(|bound| bound.world == key(world));
         let gone = found.map(|at| bound.swap_remove(at));
         drop(bound);
-        // The engine may still have it, for the rest of its own end.
+        // Kernels may still use the heaps, and their proxy. The engine hears of failures when it leaves the device.
         if let Some(Bound { gpu, .. }) = gone {
-            gpu.proxy.stop();
+            let _ = gpu.wait_for_program();
         }
     }
 
@@ -143,7 +143,7 @@ impl Device for Cuda {
         }
         let driver = driver::get()?;
         let Some(context) = chosen(driver, insist)? else { return Ok(None) };
-        let gpu = Arc::new(Gpu::open(context, Some(world), IMAGES)?);
+        let gpu = Arc::new(Gpu::open(context, Some(world), NEAR)?);
         let bound = Bound { world: key(world), gpu: Arc::clone(&gpu) };
         BOUND.write().unwrap_or_else(PoisonError::into_inner).push(bound);
         Ok(Some(gpu))
