@@ -5,7 +5,7 @@ use crate::facts;
 use crate::gpu::Gpu;
 use crate::on_stream::in_world;
 use crate::on_stream::stream::OnStream;
-use crate::ptx::IMAGES;
+use crate::ptx::NEAR;
 use crate::types;
 use crate::units;
 use dushmem_core::device::{
@@ -118,10 +118,11 @@ impl Device for Cuda {
         let found = bound.iter().position(|bound| bound.world == key(world));
         let gone = found.map(|at| bound.swap_remove(at));
         drop(bound);
-        // The engine may still have it, for the rest of its own end.
+        // Kernels may still use the heaps, and their proxy; streams may still wait for this side's thread. The engine
+        // hears of failures when it leaves the device.
         if let Some(Bound { gpu, streams, .. }) = gone {
+            let _ = gpu.wait_for_program();
             drop(streams);
-            gpu.proxy.stop();
         }
     }
 
@@ -158,7 +159,7 @@ impl Device for Cuda {
         }
         let driver = driver::get()?;
         let Some(context) = chosen(driver, insist)? else { return Ok(None) };
-        let gpu = Arc::new(Gpu::open(context, Some(world), IMAGES)?);
+        let gpu = Arc::new(Gpu::open(context, Some(world), NEAR)?);
         let bound = Bound { world: key(world), gpu: Arc::clone(&gpu), streams: OnceLock::new() };
         BOUND.write().unwrap_or_else(PoisonError::into_inner).push(bound);
         Ok(Some(gpu))

@@ -62,7 +62,7 @@ impl Enqueue<'_> {
                 return self.take_turns(members, &turns::broadcast(&places, root as usize, bytes));
             }
             let blocks = blocks(bytes, self.job.blocks());
-            self.launch(kernels::broadcast(blocks, members.handle, to, from, bytes, root))
+            self.together(kernels::broadcast(blocks, members.handle, to, from, bytes, root))
         }
     }
 
@@ -87,7 +87,7 @@ impl Enqueue<'_> {
                 return self.take_turns(members, &turns::fcollect(&places, bytes));
             }
             let blocks = blocks(data.dest_len, self.job.blocks());
-            self.launch(kernels::fcollect(blocks, members.handle, to, from, bytes))
+            self.together(kernels::fcollect(blocks, members.handle, to, from, bytes))
         }
     }
 
@@ -113,7 +113,7 @@ impl Enqueue<'_> {
                 return self.take_turns(members, &turns::alltoall(&places, bytes, dest == source));
             }
             let blocks = blocks(total, self.job.blocks());
-            self.launch(kernels::alltoall(blocks, members.handle, to, from, bytes))
+            self.together(kernels::alltoall(blocks, members.handle, to, from, bytes))
         }
     }
 
@@ -142,7 +142,7 @@ impl Enqueue<'_> {
                 return self.take_turns(members, &turns::reduce(&places, n, elem, what));
             }
             let blocks = blocks(len, self.job.blocks());
-            self.launch(kernels::reduce(blocks, members.handle, to, from, n, what, false))
+            self.together(kernels::reduce(blocks, members.handle, to, from, n, what, false))
         }
     }
 
@@ -172,7 +172,7 @@ impl Enqueue<'_> {
                 return self.take_turns(members, &turns::reduce_scatter(&places, n, elem, what, in_place));
             }
             let blocks = blocks(data.source_len, self.job.blocks());
-            self.launch(kernels::reduce(blocks, members.handle, to, from, n, what, true))
+            self.together(kernels::reduce(blocks, members.handle, to, from, n, what, true))
         }
     }
 
@@ -188,6 +188,15 @@ impl Enqueue<'_> {
     unsafe fn launch(&self, launch: Launch) -> Result<()> {
         // SAFETY: as the caller promises; the arguments were checked.
         unsafe { self.queue.launch(self.stream, launch) }
+    }
+
+    /// A kernel that meets those of the other members.
+    ///
+    /// # Safety
+    /// As for the call.
+    unsafe fn together(&self, launch: Launch) -> Result<()> {
+        // SAFETY: as the caller promises.
+        unsafe { self.launch(if self.job.has_remote() { launch.far() } else { launch }) }
     }
 
     /// A collective of one member.

@@ -80,41 +80,28 @@ impl Queue for GpuQueue {
         (self.gpu.kind_of(address) != Kind::Host).then_some(address as u64)
     }
 
-    unsafe fn memory_ops(&self, stream: StreamHandle, ops: &[MemOp]) -> Result<()> {
+    unsafe fn memory_ops(&self, stream: StreamHandle, captured: bool, ops: &[MemOp]) -> Result<()> {
         let driver = self.gpu.driver();
-        let mut room = [types::MemOp::write32(0, 0); 8];
-        let mut many = Vec::new();
-        let ops = match room.get_mut(..ops.len()) {
-            Some(few) => {
-                few.iter_mut().zip(ops).for_each(|(to, &op)| *to = op.into());
-                few
-            }
-            None => {
-                many.extend(ops.iter().map(|&op| types::MemOp::from(op)));
-                &mut many[..]
-            }
-        };
-        for ops in ops.chunks_mut(BATCH) {
-            let (count, first) = (ops.len() as u32, ops[0]);
-            self.begin(stream, "memory operations", |stream| {
-                // SAFETY: as the caller promises; the driver takes the operations at once.
-                unsafe {
-                    match (count, first.operation) {
-                        (1, types::MEM_OP_WRITE_32) => driver.stream_write_value32(
-                            stream,
-                            first.address,
-                            first.value as u32,
-                            first.flags,
-                        ),
-                        (1, types::MEM_OP_WRITE_64) => {
-                            driver.stream_write_value64(stream, first.address, first.value, first.flags)
-                        }
-                        _ => driver.stream_batch_mem_op(stream, count, ops.as_mut_ptr(), 0),
+        self.begin(stream, "memory operations", |stream| {
+            // SAFETY: as the caller promises; the driver takes the operations at once.
+            unsafe {
+                match ops {
+                    [] => Ok(()),
+                    // Cheaper than a batch; only batches are known to be taken by captures.
+                    [MemOp::Write32 { at, value }] if !captured => {
+                        driver.stream_write_value32(stream, *at, *value, types::WRITE_DEFAULT)
+                    }
+                    [MemOp::Write64 { at, value }] if !captured => {
+                        driver.stream_write_value64(stream, *at, *value, types::WRITE_DEFAULT)
+                    }
+                    _ => {
+                        let mut room = [types::MemOp::write32(0, 0); BATCH];
+                        room.iter_mut().zip(ops).for_each(|(to, &op)| *to = op.into());
+                        driver.stream_batch_mem_op(stream, ops.len() as u32, room.as_mut_ptr(), 0)
                     }
                 }
-            })?;
-        }
-        Ok(())
+            }
+        })
     }
 
     unsafe fn copy(&self, stream: StreamHandle, dest: usize, source: usize, bytes: usize) -> Result<()> {

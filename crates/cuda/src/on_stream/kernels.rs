@@ -23,6 +23,20 @@ pub fn quiet() -> Launch {
     launch("dushmem_k_quiet", 1, 1, Args::default())
 }
 
+impl Launch {
+    /// The kernel that does the same for teams with members that kernels reach through the proxy only.
+    pub fn far(self) -> Launch {
+        let kernel = match self.kernel {
+            "dushmem_k_reduce" => "dushmem_k_far_reduce",
+            "dushmem_k_fcollect" => "dushmem_k_far_fcollect",
+            "dushmem_k_alltoall" => "dushmem_k_far_alltoall",
+            "dushmem_k_broadcast" => "dushmem_k_far_broadcast",
+            other => other,
+        };
+        Launch { kernel, blocks: 1, ..self }
+    }
+}
+
 /// What a reduction computes.
 #[derive(Clone, Copy, Debug)]
 pub struct Computes {

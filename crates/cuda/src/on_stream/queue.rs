@@ -126,11 +126,11 @@ pub trait Queue: Debug + Send + Sync {
     /// it can't address.
     fn device_address(&self, address: usize) -> Option<u64>;
 
-    /// Enqueues memory operations, to run one after the other; more than [`BATCH`] are several calls.
+    /// Enqueues memory operations, to run one after the other; at most [`BATCH`]. `captured`: they become part of a graph.
     ///
     /// # Safety
     /// The words are aligned, and valid whenever the operations run.
-    unsafe fn memory_ops(&self, stream: StreamHandle, ops: &[MemOp]) -> Result<()>;
+    unsafe fn memory_ops(&self, stream: StreamHandle, captured: bool, ops: &[MemOp]) -> Result<()>;
 
     /// Enqueues a copy, from and to any memory.
     ///

@@ -109,7 +109,8 @@ impl Enqueue<'_> {
     /// The words are aligned, and valid whenever the operations run.
     pub(super) unsafe fn memory_ops(&self, ops: &[MemOp]) -> Result<()> {
         // SAFETY: as the caller promises.
-        ops.chunks(BATCH).try_for_each(|ops| unsafe { self.queue.memory_ops(self.stream, ops) })
+        ops.chunks(BATCH)
+            .try_for_each(|ops| unsafe { self.queue.memory_ops(self.stream, self.captured(), ops) })
     }
 
     unsafe fn run(&self, op: StreamOp) -> Result<()> {

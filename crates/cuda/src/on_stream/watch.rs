@@ -233,7 +233,7 @@ impl Watch {
             MemOp::Write32 { at: done.device, value: 0 },
         ];
         // SAFETY: the word lives as long as the queue.
-        unsafe { queue.memory_ops(stream, &ops)? };
+        unsafe { queue.memory_ops(stream, captured, &ops)? };
         if !captured {
             self.once().push(entry);
         }

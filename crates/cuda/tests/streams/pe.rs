@@ -2,7 +2,7 @@
 use dushmem_core::bootstrap::Bootstrap;
 use dushmem_core::coll::reduce::{ReduceNum, ReduceOp, Reducer};
 use dushmem_core::device::{Device, StreamHandle, StreamOp};
-use dushmem_core::env::{HeapKind, Settings};
+use dushmem_core::env::{HeapKind, Hidden, Settings};
 use dushmem_core::error::Result;
 use dushmem_core::team::Team;
 use dushmem_core::world::{InitOptions, World};
@@ -16,6 +16,8 @@ pub enum Mode {
     Turns,
     Concurrent,
     Threads,
+    /// As concurrent, but kernels reach other PEs through the proxy only.
+    Hidden,
 }
 
 pub struct Pe {
@@ -41,7 +43,10 @@ impl Pe {
             unsafe {
                 std::env::set_var(LIBRARY_VARIABLE, cuda_standin::path());
                 std::env::set_var("CUDA_DEVICE_MAX_CONNECTIONS", "32");
-                std::env::set_var("CUDA_STANDIN_MPS", if mode == Mode::Concurrent { "1" } else { "0" });
+                std::env::set_var(
+                    "CUDA_STANDIN_MPS",
+                    if matches!(mode, Mode::Concurrent | Mode::Hidden) { "1" } else { "0" },
+                );
             }
         });
         let settings = Settings {
