@@ -42,6 +42,15 @@ pub fn of(world: &World) -> Option<Arc<Gpu>> {
     bound.iter().find(|bound| bound.world == key(world)).map(|bound| Arc::clone(&bound.gpu))
 }
 
+/// The PE of this device leaves its job; its world's address may be another one's soon.
+pub(crate) fn forget(gpu: &Gpu) {
+    let mut bound = BOUND.write().unwrap_or_else(PoisonError::into_inner);
+    let found = bound.iter().position(|bound| core::ptr::eq(Arc::as_ptr(&bound.gpu), gpu));
+    let gone = found.map(|at| bound.swap_remove(at));
+    drop(bound);
+    drop(gone);
+}
+
 /// The devices of all PEs of this process.
 pub(crate) fn all() -> Vec<Arc<Gpu>> {
     let bound = BOUND.read().unwrap_or_else(PoisonError::into_inner);

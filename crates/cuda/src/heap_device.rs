@@ -119,6 +119,7 @@ impl HeapDevice for Gpu {
     }
 
     fn leave(&self) -> Result<()> {
+        crate::device::forget(self);
         self.wait_for_program()
     }
 }
