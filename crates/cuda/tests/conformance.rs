@@ -31,7 +31,7 @@ fn run(suite: fn(&suites::Pe)) {
 conformance! {
     rma: every_small_size, large_sizes, single_values, strides, blocks, non_blocking, source_is_free_at_return,
         to_itself, random_pieces;
-    amo: every_operation, floats_are_bits, from_all_at_once, wrap_around, many_pending;
+    amo: every_operation, floats_are_bits, from_all_at_once, wrap_around;
     order: flag_after_fence, fence_keeps_order, quiet_before_telling_a_third, put_with_signal, signals,
         sources_after_quiet;
     until: types_and_comparisons, every_way_of_updating, sets;
