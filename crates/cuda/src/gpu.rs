@@ -233,7 +233,10 @@ impl Gpu {
         unsafe {
             match special.contains(&stream) {
                 true => driver.ctx_get_current(&raw mut context),
-                false => driver.stream_get_ctx(stream, &raw mut context),
+                // The call needs a context, whichever.
+                false => {
+                    self.context.enter().and_then(|_entered| driver.stream_get_ctx(stream, &raw mut context))
+                }
             }
         }
         .map_err(|why| why.doing(format_args!("stream = {:p}", stream.0)))?;

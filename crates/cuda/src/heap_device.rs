@@ -119,7 +119,6 @@ impl HeapDevice for Gpu {
     }
 
     fn leave(&self) -> Result<()> {
-        crate::device::forget(self);
-        self.wait_for_program()
+        crate::device::leave(self)
     }
 }
