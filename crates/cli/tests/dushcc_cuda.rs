@@ -199,7 +199,7 @@ fn kernels_for_both_devices_are_not_mixed() {
     let for_cpu = "namespace dushmem { namespace emu { unsigned &unit_kinds() { static unsigned kinds; return kinds; } } }\n\
                    int dushmem_emu_launches;\n";
     place.write("cpu.cu", format!("{for_cpu}{KERNEL}"));
-    place.write("gpu.c", "void __cudaRegisterFatBinary(void) {}\n");
+    place.write("gpu.c", "void __cudaUnregisterFatBinary(void) {}\n");
     place.write("host.c", HOST);
     place.compiles("-c cpu.cu gpu.c host.c");
     let message = cuda.fails("host.o cpu.o -o prog");

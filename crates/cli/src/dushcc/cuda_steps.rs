@@ -1,8 +1,8 @@
 //! The calls of nvcc that a command line comes to.
 use super::arguments::{Arguments, Input, Item, Stage, kind_of};
-use super::flags;
 use super::prefix::{Compiler, Prefix};
 use super::steps::{Step, only_compiles, only_links, with_language};
+use super::{flags, nvcc};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
@@ -224,11 +224,16 @@ impl CudaPlan<'_> {
         if arguments.has("-r") || arguments.has("-nostdlib") {
             return Vec::new();
         }
-        if !self.static_lib {
-            return flags::cuda_link(self.prefix);
+        let mut words = if self.static_lib {
+            vec![self.prefix.lib().join("libdushmem.a").into_os_string()]
+        } else {
+            flags::cuda_link(self.prefix)
+        };
+        if self.static_lib {
+            words.extend(BEHIND_ARCHIVE.map(OsString::from));
         }
-        let archive = self.prefix.lib().join("libdushmem.a").into_os_string();
-        std::iter::once(archive).chain(BEHIND_ARCHIVE.map(OsString::from)).collect()
+        words.extend(nvcc::libraries(&self.nvcc).map(|folder| flags::joined("-L", &folder)));
+        words
     }
 }
 

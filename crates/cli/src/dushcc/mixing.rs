@@ -10,7 +10,7 @@ const EMULATOR: &[u8] = b"dushmem_emu_";
 /// In every object that dushcc compiles for the CPU from a source with kernels, as a part of a C++ symbol.
 const FOR_CPU: &[u8] = b"dushmem3emu10unit_kinds";
 /// In every object that nvcc compiles from a source with kernels.
-const FOR_CUDA: &[u8] = b"__cudaRegisterFatBinary";
+const FOR_CUDA: &[u8] = b"__cudaUnregisterFatBinary";
 
 /// The first object or archive of each kind among the inputs of a link.
 #[derive(Debug, Default)]

@@ -177,6 +177,14 @@ fn search(get: &dyn Fn(&str) -> Option<OsString>) -> Result<PathBuf, String> {
         })
 }
 
+/// The toolkit's libraries where nvcc itself does not look: its wheels have no `lib64`.
+pub fn libraries(nvcc: &Compiler) -> Option<PathBuf> {
+    let program = PathBuf::from(&nvcc.0[0]).canonicalize().ok()?;
+    let toolkit = program.parent()?.parent()?;
+    let there = toolkit.join("lib/libcudart_static.a").is_file() && !toolkit.join("lib64").exists();
+    there.then(|| toolkit.join("lib"))
+}
+
 /// Several words in one for `-Xcompiler` and `-Xlinker`, which split at commas.
 fn escaped<'a>(words: impl IntoIterator<Item = &'a OsStr>) -> OsString {
     use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -301,6 +309,21 @@ mod tests {
             let error = translated(line).unwrap_err();
             assert!(error.starts_with(line.split(' ').next().unwrap()), "{error}");
         }
+    }
+
+    #[test]
+    fn the_libraries_of_wheels_are_found() {
+        let folder = dushmem_testkit::folder::Folder::new("wheels");
+        for name in ["bin", "lib"] {
+            std::fs::create_dir_all(folder.join(name)).unwrap();
+        }
+        std::fs::write(folder.join("bin/nvcc"), "").unwrap();
+        let found = || libraries(&Compiler(vec![folder.join("bin/nvcc").into()]));
+        assert_eq!(found(), None);
+        std::fs::write(folder.join("lib/libcudart_static.a"), "").unwrap();
+        assert_eq!(found(), Some(folder.join("lib").canonicalize().unwrap()));
+        std::fs::create_dir(folder.join("lib64")).unwrap();
+        assert_eq!(found(), None);
     }
 
     #[test]
