@@ -177,7 +177,6 @@ const OTHERS: [&str; 9] = [
     "DUSHMEM_PE",
     "DUSHMEM_NPES",
     "DUSHMEM_CC",
-    "DUSHMEM_NVCC",
     "DUSHMEM_CXX",
     "DUSHMEM_PREFIX",
     "DUSHMEM_NVCC",
