@@ -10,6 +10,8 @@ cargo xtask install --prefix DIR [--compat-names] [--profile PROFILE]
                                      the names that other projects' build files look for
 cargo xtask bench [--peer openmpi|raw] [--pairs N] [--pes LIST] [--rows LIST] [--active-sets] [--quick] [--limit SECONDS] [--out DIR] [--page FILE] [--prefix DIR]
                                      the library beside another one, run in turn: table, JSON, picture
+cargo xtask gpu-pack --out DIR [--arch ARCH] [--only LIST] [--most MIB]
+                                     what is run on a machine with a GPU, in one folder that can be carried there
 cargo xtask codegen [--check]        writes headers, exported functions and tables from api/ (or only compares)
 cargo xtask symbols [LIBRARY | --prefix DIR]
                                      compares the exported names of the library with the lists in api/names
@@ -63,6 +65,20 @@ Measures the library beside another one: one program, built for each, run in tur
 
 Exit code 1: a row misses its target, with the whole interval of its ratio. 2: nothing could be measured.";
 
+const GPU_PACK: &str = "\
+usage: cargo xtask gpu-pack --out DIR [--arch ARCH] [--only LIST] [--most MIB]
+
+Installs a release, compiles the programs that tests/cuda/plan.txt names, and puts all of it into a folder with the
+script run.sh, which runs them on a machine that has a GPU and neither Rust nor the toolkit. Programs that are newer than
+their sources are not compiled again.
+
+  --out DIR     the folder; it is made
+  --arch ARCH   the GPU (sm_90)
+  --only LIST   these programs only
+  --most MIB    what the folder may weigh (48)
+
+nvcc is the one that DUSHMEM_NVCC names, or that `cargo xtask test` has installed. Exit code 1: something has failed.";
+
 const CODEGEN: &str = "\
 usage: cargo xtask codegen [--check]
 
@@ -87,6 +103,7 @@ pub fn of(task: &str) -> Option<&'static str> {
         "test" => TEST,
         "install" => INSTALL,
         "bench" => BENCH,
+        "gpu-pack" => GPU_PACK,
         "codegen" => CODEGEN,
         "symbols" => SYMBOLS,
         _ => return None,
@@ -109,7 +126,7 @@ mod tests {
     #[test]
     fn the_list_has_the_options_of_each_task() {
         let lines: Vec<&str> = TASKS.lines().filter(|line| line.starts_with("cargo xtask ")).collect();
-        assert_eq!(lines.len(), 6);
+        assert_eq!(lines.len(), 7);
         for line in lines {
             let task = line.split(' ').nth(2).unwrap();
             let help = of(task).unwrap_or_else(|| panic!("{task} has no help"));

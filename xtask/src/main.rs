@@ -5,6 +5,7 @@ mod compat;
 mod demo;
 mod help;
 mod install;
+mod pack;
 mod symbols;
 mod test;
 mod tools;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         "codegen" => codegen::run(rest),
         "symbols" => symbols::run(rest),
         "demo" => demo::command(rest),
+        "gpu-pack" => pack::command(rest),
         "install" => install::command(rest),
         "test" => test::command(rest),
         "help" | "--help" | "-h" => {
