@@ -73,6 +73,7 @@ static void bits() {
   dushmem_barrier_all();
   if (me == 0) expect_host("or of all", look(word), (1 << n) - 1, 5);
   if (me == 0) expect_host("xor of all", look(word + 1), (1 << 2 * n) - 1, 6);
+  dushmem_barrier_all();
   dushmem_uint_atomic_and(word, ~(1u << me), 0);
   dushmem_barrier_all();
   if (me == 0) expect_host("and of all", look(word), 0, 7);

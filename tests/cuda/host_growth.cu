@@ -64,6 +64,7 @@ static void random_calls() {
     }
     expect_host("an object", made.at != nullptr, 1, (long long)bytes);
     if (made.at == nullptr) continue;
+    dushmem_barrier_all();
     exchange(made, call % 2);
     live.push_back(made);
     dushmem_barrier_all();

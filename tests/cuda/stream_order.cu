@@ -117,7 +117,10 @@ static void barriers() {
   CUDA(cudaMallocHost((void **)&pinned, seen.size() * sizeof(int)));
   for (int round = 0; round < 40; round++) {
     const cudaStream_t on = streams[round / 20 % 3];
-    if (round % 20 == 0) CUDA(cudaDeviceSynchronize()), dushmem_barrier_all();
+    if (round % 20 == 0) {
+      CUDA(cudaDeviceSynchronize());
+      dushmem_barrier_all();
+    }
     for (int pe = 0; pe < n; pe++) dushmemx_int_p_on_stream(words + me, round + 1, pe, on);
     if (round % 2) {
       dushmemx_barrier_all_on_stream(on);
