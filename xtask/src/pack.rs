@@ -98,7 +98,7 @@ fn sources(name: &str) -> Result<Vec<PathBuf>, String> {
         let all = generated.chain(["main.cu".to_owned()]);
         return Ok(all.map(|file| root().join("tests/kernels/names").join(file)).collect());
     }
-    if let Some((_, files, _)) = SEVERAL.iter().find(|(known, _)| *known == name) {
+    if let Some((_, files)) = SEVERAL.iter().find(|(known, _)| *known == name) {
         return Ok(files.iter().map(|file| root().join(file)).collect());
     }
     let places = ["tests/cuda", "tests/kernels"].map(|folder| root().join(folder).join(format!("{name}.cu")));
