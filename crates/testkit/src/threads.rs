@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 pub const LIMIT: Duration = Duration::from_secs(60);
 
 /// How a PE that is a thread joins.
-pub const THREAD_PE: InitOptions = InitOptions { static_data: false, thread_pe: true };
+pub const THREAD_PE: InitOptions = InitOptions { static_data: false, thread_pe: true, device: None };
 
 /// Runs `body` as each of `pes` PEs, between init and finalize.
 ///
