@@ -35,6 +35,7 @@ impl<'a> Executor<'a> {
         };
         let world = self.world;
         if request.ctx == ALL && matches!(op, Op::Fence | Op::Quiet) {
+            world.flush_device()?;
             for ctx in self.contexts.values().chain([world.default_context()]) {
                 if op == Op::Fence { world.order(ctx) } else { world.complete(ctx) }
             }
@@ -116,8 +117,14 @@ impl<'a> Executor<'a> {
                         world.put_signal(ctx, dest, source, bytes, word, a[4], op, pe)?;
                     }
                 }
-                Op::Fence => world.order(ctx),
-                Op::Quiet => world.complete(ctx),
+                Op::Fence => {
+                    world.flush_device()?;
+                    world.order(ctx);
+                }
+                Op::Quiet => {
+                    world.flush_device()?;
+                    world.complete(ctx);
+                }
                 Op::Exit => crate::process::global_exit(world, a[0] as i32),
             }
         }
