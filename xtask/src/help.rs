@@ -10,7 +10,7 @@ cargo xtask install --prefix DIR [--compat-names] [--profile PROFILE]
                                      the names that other projects' build files look for
 cargo xtask bench [--peer openmpi|raw] [--pairs N] [--pes LIST] [--rows LIST] [--active-sets] [--quick] [--limit SECONDS] [--out DIR] [--page FILE] [--prefix DIR]
                                      the library beside another one, run in turn: table, JSON, picture
-cargo xtask gpu-pack --out DIR [--arch ARCH] [--only LIST] [--most MIB]
+cargo xtask gpu-pack --out DIR [--arch ARCH] [--only LIST] [--sources] [--most MIB]
                                      what is run on a machine with a GPU, in one folder that can be carried there
 cargo xtask codegen [--check]        writes headers, exported functions and tables from api/ (or only compares)
 cargo xtask symbols [LIBRARY | --prefix DIR]
@@ -66,15 +66,17 @@ Measures the library beside another one: one program, built for each, run in tur
 Exit code 1: a row misses its target, with the whole interval of its ratio. 2: nothing could be measured.";
 
 const GPU_PACK: &str = "\
-usage: cargo xtask gpu-pack --out DIR [--arch ARCH] [--only LIST] [--most MIB]
+usage: cargo xtask gpu-pack --out DIR [--arch ARCH] [--only LIST] [--sources] [--most MIB]
 
 Installs a release, compiles the programs that tests/cuda/plan.txt names, and puts all of it into a folder with the
-script run.sh, which runs them on a machine that has a GPU and neither Rust nor the toolkit. Programs that are newer than
+script run.sh, which runs them on a machine that has a GPU and no Rust; where that has nvcc, `run.sh build` compiles there
+what is missing. Programs that are newer than
 their sources are not compiled again.
 
   --out DIR     the folder; it is made
   --arch ARCH   the GPU (sm_90)
   --only LIST   these programs only
+  --sources     compiles nothing here: run.sh does
   --most MIB    what the folder may weigh (48)
 
 nvcc is the one that DUSHMEM_NVCC names, or that `cargo xtask test` has installed. Exit code 1: something has failed.";

@@ -30,14 +30,20 @@ struct Wanted {
     arch: String,
     /// Programs, all where none is named.
     only: Vec<String>,
+    /// Whether the other machine compiles them.
+    sources: bool,
     most: u64,
 }
 
 /// Reads the command line, and makes the pack.
 pub fn command(arguments: &[String]) -> Result<(), String> {
-    let mut wanted = Wanted { out: PathBuf::new(), arch: "sm_90".into(), only: Vec::new(), most: 48 };
+    let mut wanted = Wanted { out: PathBuf::new(), arch: "sm_90".into(), only: Vec::new(), sources: false, most: 48 };
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
+        if word == "--sources" {
+            wanted.sources = true;
+            continue;
+        }
         let (name, value) = match word.split_once('=') {
             Some((name, value)) => (name, Some(value.to_owned())),
             None => (word.as_str(), words.next().cloned()),
@@ -62,7 +68,6 @@ pub fn command(arguments: &[String]) -> Result<(), String> {
 
 fn make(wanted: &Wanted) -> Result<(), String> {
     let target = target()?;
-    let nvcc = tools::nvcc(&target)?;
     let out = std::path::absolute(&wanted.out).map_err(at(&wanted.out))?;
     let programs = out.join("programs");
     fs::create_dir_all(&programs).map_err(at(&programs))?;
@@ -76,8 +81,11 @@ fn make(wanted: &Wanted) -> Result<(), String> {
         suites(&target, &programs)?;
     }
     let compiled: Vec<&String> = names.iter().filter(|name| *name != SUITES).filter(chosen).collect();
-    let compiler = Compiler { nvcc, prefix, arch: wanted.arch.clone(), programs };
-    compiler.all(&compiled)?;
+    let compiler = Compiler { prefix, arch: wanted.arch.clone(), programs };
+    carry_sources(&compiler, &compiled, &out)?;
+    if !wanted.sources {
+        compiler.all(&compiled, &tools::nvcc(&target)?)?;
+    }
     write(&out.join("plan.txt"), &plan)?;
     let script = out.join("run.sh");
     write(&script, include_str!("../templates/gpu/run.sh"))?;
@@ -106,25 +114,28 @@ fn sources(name: &str) -> Result<Vec<PathBuf>, String> {
     found.map(|path| vec![path.clone()]).ok_or(format!("{PLAN}: {name}: there is no tests/cuda/{name}.cu"))
 }
 
-/// What runs of an installation, without the names of its functions.
+/// What runs of an installation, without the names of its functions, and what compiles.
 fn carry(prefix: &Path, to: &Path) -> Result<(), String> {
-    for folder in ["bin", "lib"] {
-        let folder = to.join(folder);
-        if folder.exists() {
-            fs::remove_dir_all(&folder).map_err(at(&folder))?;
-        }
-        fs::create_dir_all(&folder).map_err(at(&folder))?;
+    if to.exists() {
+        fs::remove_dir_all(to).map_err(at(to))?;
     }
     let mut strip = Command::new("strip");
     for file in install::files(prefix)? {
-        let program = file.starts_with("bin") || file.to_string_lossy().contains("libdushmem.so.");
-        let (from, path) = (prefix.join(&file), to.join(&file));
-        if !program || file.components().count() != 2 {
+        let (name, from, path) = (file.to_string_lossy(), prefix.join(&file), to.join(&file));
+        let library = name.starts_with("lib/libdushmem.so");
+        if !library && !name.starts_with("bin/") && !name.starts_with("include/") {
             continue;
         }
-        // Links become files: what is carried may lose them.
+        let above = path.parent().unwrap_or(to);
+        fs::create_dir_all(above).map_err(at(above))?;
+        if let Ok(target) = fs::read_link(&from) {
+            install::link(&target.to_string_lossy(), &path)?;
+            continue;
+        }
         fs::copy(&from, &path).map_err(at(&from))?;
-        strip.arg(path);
+        if library || name.starts_with("bin/") {
+            strip.arg(path);
+        }
     }
     run(&mut strip)
 }
@@ -137,23 +148,55 @@ fn suites(target: &Path, programs: &Path) -> Result<(), String> {
     run(Command::new("strip").arg(&to))
 }
 
+/// What a machine with nvcc makes the programs of: sources, and a line for each with dushcc's words.
+fn carry_sources(compiler: &Compiler, names: &[&String], out: &Path) -> Result<(), String> {
+    for folder in ["tests/kernels", "tests/cuda"] {
+        for file in install::files(&root().join(folder))? {
+            let to = out.join("src").join(folder).join(&file);
+            let above = to.parent().unwrap_or(out);
+            fs::create_dir_all(above).map_err(at(above))?;
+            fs::copy(root().join(folder).join(&file), &to).map_err(at(&to))?;
+        }
+    }
+    let mut lines = String::new();
+    for name in names {
+        let sources = sources(name)?;
+        let sources = sources.iter().map(|path| path.strip_prefix(root()).unwrap_or(path).display().to_string());
+        let words: Vec<String> = compiler.options(name).into_iter().chain(sources).collect();
+        lines += &format!("{name} {}\n", words.join(" "));
+    }
+    write(&out.join("build.txt"), &lines)
+}
+
 struct Compiler {
-    nvcc: PathBuf,
     prefix: PathBuf,
     arch: String,
     programs: PathBuf,
 }
 
 impl Compiler {
+    /// What dushcc is told beside sources and names.
+    fn options(&self, name: &str) -> Vec<String> {
+        let words = ["--device=cuda", "-O2", "-std=c++17", "-lineinfo"];
+        let mut options: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        options.push(format!("-arch={}", self.arch));
+        if let Some(family) = name.strip_prefix("names_") {
+            // Thousands of small functions: what optimising them costs, their run does not give back.
+            options.extend(["-Xcicc", "-O0", "-Xptxas", "-O1"].map(str::to_owned));
+            options.push(format!("-DFAMILY_{}", family.to_uppercase()));
+        }
+        options
+    }
+
     /// All programs, two at a time; every failure is told.
-    fn all(&self, names: &[&String]) -> Result<(), String> {
+    fn all(&self, names: &[&String], nvcc: &Path) -> Result<(), String> {
         let next = Mutex::new(names.iter());
         let take = || next.lock().ok().and_then(|mut names| names.next());
         let failed = std::thread::scope(|scope| {
             let worker = || {
                 let mut failed = Vec::new();
                 while let Some(name) = take() {
-                    if let Err(message) = self.one(name) {
+                    if let Err(message) = self.one(name, nvcc) {
                         eprintln!("xtask: {name}: {message}");
                         failed.push(name.to_string());
                     }
@@ -167,27 +210,14 @@ impl Compiler {
     }
 
     /// A program, where something that it may be made of is newer.
-    fn one(&self, name: &str) -> Result<(), String> {
+    fn one(&self, name: &str, nvcc: &Path) -> Result<(), String> {
         let (sources, program) = (sources(name)?, self.programs.join(name));
         if newest(&sources).is_some_and(|newest| modified(&program).is_some_and(|made| made > newest)) {
             return Ok(());
         }
         println!("== {name}");
-        let mut command = Command::new(&self.nvcc);
-        command.args(["-O2", "-std=c++17", "-x", "cu", "-lineinfo"]).arg(format!("-arch={}", self.arch));
-        command.arg("-I").arg(self.prefix.join("include")).arg("-I").arg(self.prefix.join("include/dushmem/nvcc"));
-        // The article's listing includes nothing of HIP.
-        command.args(["-include", "hip/hip_runtime.h"]);
-        if let Some(family) = name.strip_prefix("names_") {
-            // Thousands of small functions: what optimising them costs, their run does not give back.
-            command.args(["-Xcicc", "-O0"]).arg(format!("-DFAMILY_{}", family.to_uppercase()));
-        }
-        // The wheels' nvcc does not find its own libraries.
-        let beside = self.nvcc.parent().and_then(Path::parent).map(|toolkit| toolkit.join("lib"));
-        if let Some(lib) = beside.filter(|lib| lib.join("libcudart_static.a").is_file()) {
-            command.arg("-L").arg(lib);
-        }
-        command.args(&sources).arg("-L").arg(self.prefix.join("lib")).arg("-ldushmem");
+        let mut command = Command::new(self.prefix.join("bin/dushcc"));
+        command.env("DUSHMEM_NVCC", nvcc).args(self.options(name)).args(&sources);
         run(command.arg("-o").arg(&program))?;
         run(Command::new("strip").arg(&program))
     }

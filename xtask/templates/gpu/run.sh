@@ -2,6 +2,7 @@
 # Runs what `cargo xtask gpu-pack` has put beside this script, on a machine with a GPU. plan.txt lists the programs.
 usage="usage: run.sh [--out DIR] [--budget SECONDS] [--only REGEX] STAGE...
   STAGE            a suite and how PEs share the GPU: see run.sh --list; info: what machine this is;
+                   build: compiles the programs that are not in the pack;
                    bench: dushbench gpu, with arguments behind a --
   --out DIR        folder for logs and results (\$OUT, or ./out)
   --budget SECONDS nothing new is started after so many (570)
@@ -141,6 +142,32 @@ stage() {
   ((failures + skipped == 0)) || bad=1
 }
 
+# Compiles what is missing, as many at a time as there are CPUs.
+build() {
+  local name words from=$SECONDS nvshmem
+  mkdir -p "$here/programs"
+  while read -r name words; do
+    [ -x "$here/programs/$name" ] && continue
+    [[ $name =~ $only ]] || continue
+    while (($(jobs -rp | wc -l) >= $(nproc))); do wait -n; done
+    (
+      cd "$here/src" || exit
+      # shellcheck disable=SC2086
+      dushcc $words -o "$here/programs/$name" >"$logs/build.$name.log" 2>&1 || echo "FAIL build $name: $(grep -m1 -i error "$logs/build.$name.log")"
+    ) &
+  done < <(awk '{ print ($1 ~ /^(names|coll)/ ? 0 : 1), $0 }' "$here/build.txt" | sort -s -k1,1n | cut -d' ' -f2-)
+  nvshmem=$(wheel)
+  for peer in none ${nvshmem:+nvshmem}; do
+    [[ bench =~ $only ]] || continue
+    dushbench gpu --build-only --programs "$here/programs" --peer $peer ${nvshmem:+--nvshmem "$nvshmem"} >"$logs/build.$peer.log" 2>&1 || { echo "FAIL build bench ($peer):"; tail -3 "$logs/build.$peer.log"; } &
+  done
+  wait
+  say "==== build: $(find "$here/programs" -type f | wc -l) programs; $((SECONDS - from)) s"
+}
+
+# Where the machine's NVSHMEM is.
+wheel() { python3 -c 'import nvidia.nvshmem as n; print(list(n.__path__)[0])' 2>/dev/null; }
+
 info() {
   {
     nvidia-smi --query-gpu=name,uuid,driver_version,memory.total,compute_mode --format=csv,noheader
@@ -153,18 +180,17 @@ info() {
 
 # Both libraries in one run. NVSHMEM is the machine's wheel.
 bench() {
-  local nvshmem
-  nvshmem=$(python3 -c 'import nvidia.nvshmem as n; print(list(n.__path__)[0])' 2>/dev/null)
-  mps_start
-  DUSHMEM_BENCH_NVSHMEM=$nvshmem timeout -k 10 $((budget - SECONDS + start)) dushbench gpu --programs "$here/programs" --out "$out" "$@" 2>&1 | tee "$out/bench.txt"
+  local nvshmem left=$((budget - SECONDS + start))
+  nvshmem=$(wheel)
+  timeout -k 10 $((left + 20)) dushbench gpu --programs "$here/programs" --out "$out" --budget $((left > 60 ? left - 60 : 1)) --limit 60 ${nvshmem:+--nvshmem "$nvshmem"} "$@" 2>&1 | tee "$out/bench.txt"
   [ "${PIPESTATUS[0]}" -le 1 ] || bad=1
-  mps_stop
 }
 
 bad=0
 for name in "${stages[@]}"; do
   case $name in
     info) info ;;
+    build) build ;;
     bench) bench "$@" ;;
     *) stage "$name" ;;
   esac
