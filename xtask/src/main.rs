@@ -6,6 +6,7 @@ mod demo;
 mod help;
 mod install;
 mod pack;
+mod ptx;
 mod symbols;
 mod test;
 mod tools;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
             });
         }
         "codegen" => codegen::run(rest),
+        "ptx" => ptx::command(rest),
         "symbols" => symbols::run(rest),
         "demo" => demo::command(rest),
         "gpu-pack" => pack::command(rest),

@@ -118,7 +118,8 @@ fn wheels(target: &Path) -> Result<(), String> {
     run(pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(NVCC))
 }
 
-fn find_nvcc(target: &Path) -> Option<PathBuf> {
+/// nvcc from the wheels in the build folder.
+pub fn find_nvcc(target: &Path) -> Option<PathBuf> {
     let lib = target.join("venv/lib");
     let pythons = fs::read_dir(lib).ok()?.flatten();
     let nvidia = pythons.map(|python| python.path().join("site-packages/nvidia"));
