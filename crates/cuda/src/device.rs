@@ -3,6 +3,7 @@ use crate::context::{Context, is_active};
 use crate::driver::{self, CONNECTIONS_VARIABLE, Driver};
 use crate::facts;
 use crate::gpu::Gpu;
+use crate::ptx::IMAGES;
 use crate::types;
 use crate::units;
 use dushmem_core::device::{
@@ -142,7 +143,7 @@ impl Device for Cuda {
         }
         let driver = driver::get()?;
         let Some(context) = chosen(driver, insist)? else { return Ok(None) };
-        let gpu = Arc::new(Gpu::open(context, Some(world))?);
+        let gpu = Arc::new(Gpu::open(context, Some(world), IMAGES)?);
         let bound = Bound { world: key(world), gpu: Arc::clone(&gpu) };
         BOUND.write().unwrap_or_else(PoisonError::into_inner).push(bound);
         Ok(Some(gpu))
@@ -159,7 +160,7 @@ impl Device for Cuda {
 
     unsafe fn loaded(&self, world: &Arc<World>, module: Loaded, there: bool) -> Result<()> {
         match of(world) {
-            Some(gpu) => gpu.know(module, there),
+            Some(gpu) => gpu.loaded(module, there),
             // The engine binds before it calls; without a device nothing is left to take from a list.
             None if !there => Ok(()),
             None => Err(Error::Device("no GPU is bound yet: allocate symmetric memory first".into())),

@@ -9,10 +9,10 @@ use crate::memory::{self, Chunk, Plain, Spaces, Tables};
 use crate::notice::Notice;
 use crate::pinned::{Arena, Cell, Pinned};
 use crate::proxy::PeProxy;
+use crate::ptx::Image;
 use crate::state::States;
 use crate::types::{self, *};
 use crate::waiting::Waiting;
-use core::ffi::CStr;
 use core::ptr::null_mut;
 use dushmem_core::device::{DeviceMemory, Export, KernelState};
 use dushmem_core::device_heap::driver::{Agreed, Sharing};
@@ -96,7 +96,7 @@ pub const NO_CHUNKS_VARIABLE: &str = "DUSHMEM_DISABLE_CUDA_VMM";
 
 impl Gpu {
     /// A PE begins to use the device of a context. `None`: nobody's, for measurements and tests.
-    pub fn open(context: Context, world: Option<&Arc<World>>) -> Result<Gpu> {
+    pub fn open(context: Context, world: Option<&Arc<World>>, images: &[Image]) -> Result<Gpu> {
         let pe = world.map(|world| world.my_pe() as usize);
         let (waiting, short) = match world {
             Some(world) => (Waiting::of(world), Waiting::within(world)),
@@ -105,7 +105,7 @@ impl Gpu {
         let (driver, device) = (context.driver(), context.device());
         let context = Arc::new(context);
         let mut facts = Facts::of(driver, &context)?;
-        let library = Library::load(&context)?;
+        let library = Library::load(&context, images)?;
         facts.blocks = library.resident(THREADS)?;
         let (data, side) = (Lane::new(&context)?, Lane::new(&context)?);
         let gpu = Gpu {
@@ -144,7 +144,7 @@ impl Gpu {
     }
 
     /// A kernel of the library.
-    pub fn kernel(&self, name: &CStr) -> Result<Kernel> {
+    pub fn kernel(&self, name: &str) -> Result<Kernel> {
         self.library.kernel(name)
     }
 

@@ -1,11 +1,12 @@
 //! The library's own kernels: loaded once for each PE, so that each has globals of its own.
 use crate::context::Context;
 use crate::error::{Driven, Failure};
-use crate::ptx::IMAGES;
+use crate::ptx::Image;
 use crate::types::{self, FUNCTION_LOCAL_BYTES};
 use core::ffi::{CStr, c_void};
 use dushmem_core::error::{Error, Result};
 use std::collections::HashMap;
+use std::ffi::CString;
 use std::sync::Arc;
 
 /// The variable of a module that holds what its kernels know of the PE.
@@ -34,30 +35,31 @@ impl Shape {
 pub struct Library {
     context: Arc<Context>,
     modules: Vec<types::Module>,
-    kernels: HashMap<&'static CStr, Kernel>,
+    kernels: HashMap<&'static str, Kernel>,
 }
 
 impl Library {
     /// Loads all modules and all their kernels: loading one later could wait for kernels of the program.
-    pub fn load(context: &Arc<Context>) -> Result<Library> {
+    pub fn load(context: &Arc<Context>, images: &[Image]) -> Result<Library> {
         let driver = context.driver();
         let _relaxed = context.enter_relaxed()?;
         let mut library =
             Library { context: Arc::clone(context), modules: Vec::new(), kernels: HashMap::new() };
-        for image in IMAGES {
+        for image in images {
             let mut module = types::Module::NULL;
             let doing =
                 |why: Failure| why.doing(format_args!("loading the library's kernels ({})", image.name));
             // SAFETY: a place for a handle, and text that ends with a zero.
             unsafe { driver.module_load_data(&raw mut module, image.ptx.as_ptr().cast()) }.map_err(doing)?;
             library.modules.push(module);
-            for name in image.kernels {
+            for name in image.kernels() {
                 let mut function = types::Function::NULL;
+                let c_name = CString::new(name).unwrap_or_default();
                 let mut local = 0;
                 // SAFETY: a place for a handle and a number, and a C string. The attribute has the driver load what
                 // it may have put off.
                 unsafe {
-                    driver.module_get_function(&raw mut function, module, name.as_ptr()).map_err(doing)?;
+                    driver.module_get_function(&raw mut function, module, c_name.as_ptr()).map_err(doing)?;
                     driver
                         .func_get_attribute(&raw mut local, FUNCTION_LOCAL_BYTES, function)
                         .map_err(doing)?;
@@ -70,10 +72,9 @@ impl Library {
     }
 
     /// The kernel of that name.
-    pub fn kernel(&self, name: &CStr) -> Result<Kernel> {
-        self.kernels.get(name).copied().ok_or_else(|| {
-            Error::Device(format!("the library has no kernel {} in this build", name.to_string_lossy()))
-        })
+    pub fn kernel(&self, name: &str) -> Result<Kernel> {
+        let found = self.kernels.get(name).copied();
+        found.ok_or_else(|| Error::Device(format!("the library has no kernel {name} in this build")))
     }
 
     /// Blocks of so many threads that the device runs at the same time, of whichever of the kernels takes most.

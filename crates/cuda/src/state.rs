@@ -120,7 +120,7 @@ impl Gpu {
 
     /// What the program has loaded has to know the state, and each later one; or it goes away. Nothing happens for what
     /// has no variable for it.
-    pub(crate) fn know(&self, loaded: Loaded, there: bool) -> Result<()> {
+    pub fn loaded(&self, loaded: Loaded, there: bool) -> Result<()> {
         let found = match there {
             true => variable(self.context(), loaded).map_err(|why| why.doing(format_args!("{loaded:x?}")))?,
             false => None,

@@ -1,0 +1,304 @@
+//! The device as the engine uses it, on the stand-in for the driver.
+mod common;
+use common::{calls, driver, fail, gpu, live};
+use dushmem_core::device::{Export, KernelState, KernelTeam, Loaded};
+use dushmem_core::device_heap::driver::HeapDevice;
+use dushmem_core::window::DEVICE_BASE;
+use dushmem_cuda::gpu::Gpu;
+use dushmem_cuda::kernels::Shape;
+use dushmem_cuda::types;
+
+const CHUNK: usize = 4 << 20;
+
+fn bytes(n: usize) -> Vec<u8> {
+    (0..n).map(|i| (i * 7 + i / 251) as u8).collect()
+}
+
+/// Writes host bytes to the device and waits.
+fn write(gpu: &Gpu, at: usize, bytes: &[u8]) {
+    // SAFETY: the test's own memory, and the device's.
+    unsafe { gpu.copy(at, bytes.as_ptr() as usize, bytes.len()) }.unwrap();
+    gpu.flush().unwrap();
+}
+
+fn read(gpu: &Gpu, at: usize, n: usize) -> Vec<u8> {
+    let mut found = vec![0; n];
+    // SAFETY: as above.
+    unsafe { gpu.copy(found.as_mut_ptr() as usize, at, n) }.unwrap();
+    gpu.flush().unwrap();
+    found
+}
+
+#[test]
+fn memory_is_where_it_was_wanted_and_zero() {
+    let gpu = gpu();
+    let identity = gpu.identity();
+    assert!(identity.chunks && identity.granule == 2 << 20 && identity.processors > 0, "{identity:?}");
+    let base = gpu.reserve(Some(DEVICE_BASE), 1 << 40).unwrap();
+    assert_eq!(base, DEVICE_BASE);
+    let free = gpu.free_memory().unwrap();
+    let memory = gpu.allocate(base + CHUNK, CHUNK).unwrap();
+    assert_eq!((memory.base(), memory.len()), (base + CHUNK, CHUNK));
+    assert_eq!(gpu.free_memory().unwrap(), free - CHUNK as u64);
+    assert_eq!(read(&gpu, base + CHUNK, 70_000), vec![0; 70_000]);
+    let what = bytes(100_000);
+    write(&gpu, base + CHUNK + 13, &what);
+    assert_eq!(read(&gpu, base + CHUNK + 13, what.len()), what);
+    assert!(gpu.is_device(memory.base()) && !gpu.is_device(what.as_ptr() as usize) && !gpu.is_device(8));
+    // The same memory, as another process would see it.
+    let Export::Fd(_) = memory.export().unwrap() else { panic!("no descriptor") };
+    let again = memory.export().unwrap();
+    assert_eq!(calls("cuMemExportToShareableHandle"), 1, "an export takes most of the time of all calls");
+    let peer = gpu.import(&again, base + (1 << 39), CHUNK).unwrap();
+    assert_eq!(read(&gpu, base + (1 << 39) + 13, what.len()), what);
+    drop((peer, memory));
+    assert_eq!(gpu.free_memory().unwrap(), free);
+    drop(gpu);
+    for kind in ["memory", "mappings", "reservations", "streams", "events", "modules", "host", "contexts"] {
+        assert_eq!(live(kind), 0, "{kind}");
+    }
+    assert_eq!(calls("cuMemFree_v2"), 0, "freeing waits for kernels");
+}
+
+#[test]
+fn small_stores_of_every_size_and_alignment() {
+    let gpu = gpu();
+    let at = gpu.table(4096).unwrap();
+    let mut value = [0; 16];
+    value.copy_from_slice(&bytes(16));
+    let mut expected = vec![0; 4096];
+    let mut to = 0;
+    for offset in 0..8 {
+        for size in [1, 2, 4, 8, 16] {
+            to += 32;
+            // SAFETY: within the table.
+            unsafe { gpu.store(at + to + offset, value, size) }.unwrap();
+            expected[to + offset..to + offset + size].copy_from_slice(&value[..size]);
+        }
+    }
+    assert_eq!(read(&gpu, at, 4096), expected);
+    // SAFETY: within the table.
+    unsafe {
+        assert_eq!(gpu.load(at + 5 * 32, 16).unwrap()[..16], expected[5 * 32..5 * 32 + 16]);
+        let mut found = [0; 7];
+        gpu.peek(at + 33, &mut found).unwrap();
+        assert_eq!(found[..], expected[33..40]);
+        let mut found = vec![0; 4000];
+        gpu.peek(at + 3, &mut found).unwrap();
+        assert_eq!(found[..], expected[3..4003]);
+    }
+}
+
+#[test]
+fn many_small_stores_are_done_in_their_order() {
+    let gpu = gpu();
+    let at = gpu.table(64).unwrap();
+    // More than the pinned memory for values holds at a time.
+    for i in 0..40_000u64 {
+        let mut value = [0; 16];
+        value[..8].copy_from_slice(&i.to_le_bytes());
+        // SAFETY: within the table; odd, so that it goes through that memory.
+        unsafe { gpu.store(at + 1, value, 8) }.unwrap();
+    }
+    assert_eq!(read(&gpu, at + 1, 8), 39_999u64.to_le_bytes());
+}
+
+#[test]
+fn nothing_begun_is_nothing_waited_for() {
+    let gpu = gpu();
+    let at = gpu.table(64).unwrap();
+    write(&gpu, at, &[1, 2, 3]);
+    let before = calls("*");
+    for _ in 0..1000 {
+        gpu.flush().unwrap();
+    }
+    assert_eq!(calls("*"), before, "a flush with nothing under way calls the driver");
+}
+
+#[test]
+fn a_look_does_not_wait_for_what_was_begun() {
+    let gpu = gpu();
+    let at = gpu.table(256).unwrap();
+    let kernel = gpu.kernel("standin_spin").unwrap();
+    // The data lane is held up by a copy that waits for a kernel of the program: a pageable destination larger than what
+    // the driver stages would wait, so the wait is put into the lane itself.
+    let spin = [at as u64, 5];
+    // SAFETY: an own stream and a kernel of the stand-in, which waits for a word.
+    unsafe {
+        let stream = program_stream(&gpu);
+        gpu.launch(kernel, Shape::ONE, stream, &spin).unwrap();
+        // The kernel spins; own streams go on.
+        let mut found = [9; 8];
+        gpu.peek(at, &mut found).unwrap();
+        assert_eq!(found, [0; 8]);
+        gpu.store(at + 64, [7; 16], 16).unwrap();
+        gpu.flush().unwrap();
+        assert_eq!(gpu.driver().stream_query(stream).unwrap_err().code, types::errors::NOT_READY);
+        // Memory, tables and states are made beside it.
+        let window = gpu.reserve(None, CHUNK).unwrap();
+        let memory = gpu.allocate(window, CHUNK).unwrap();
+        gpu.set_state(&state(3)).unwrap();
+        assert_eq!(gpu.driver().stream_query(stream).unwrap_err().code, types::errors::NOT_READY);
+        drop(memory);
+        let mut value = [0; 16];
+        value[0] = 5;
+        gpu.store(at, value, 8).unwrap();
+        gpu.flush().unwrap();
+        let _entered = gpu.context().enter().unwrap();
+        gpu.driver().stream_synchronize(stream).unwrap();
+        gpu.driver().stream_destroy(stream).unwrap();
+    }
+}
+
+/// A stream as programs make them.
+fn program_stream(gpu: &Gpu) -> types::Stream {
+    let mut stream = types::Stream::NULL;
+    let _entered = gpu.context().enter().unwrap();
+    // SAFETY: a place for a handle.
+    unsafe { gpu.driver().stream_create_with_priority(&raw mut stream, 0, 0) }.unwrap();
+    stream
+}
+
+fn state(pe: i32) -> KernelState {
+    // SAFETY: plain words.
+    let zero: KernelState = unsafe { std::mem::zeroed() };
+    let size = size_of::<KernelState>() as u32;
+    KernelState { magic: KernelState::MAGIC, abi: KernelState::ABI, size, my_pe: pe, n_pes: 8, ..zero }
+}
+
+/// The variable of a module of the program.
+fn variable(gpu: &Gpu, module: types::Module) -> usize {
+    let (mut at, mut bytes) = (0, 0);
+    let _entered = gpu.context().enter().unwrap();
+    // SAFETY: places for two numbers.
+    unsafe {
+        gpu.driver().module_get_global(&raw mut at, &raw mut bytes, module, c"dushmem_impl_state".as_ptr())
+    }
+    .unwrap();
+    at as usize
+}
+
+fn load(gpu: &Gpu, ptx: &str) -> types::Module {
+    let mut module = types::Module::NULL;
+    let text = std::ffi::CString::new(ptx).unwrap();
+    let _entered = gpu.context().enter().unwrap();
+    // SAFETY: a place for a handle, and a C string.
+    unsafe { gpu.driver().module_load_data(&raw mut module, text.as_ptr().cast()) }.unwrap();
+    module
+}
+
+#[test]
+fn modules_of_the_program_get_the_state_as_it_is_and_as_it_becomes() {
+    let gpu = gpu();
+    let (early, late, without) =
+        (load(&gpu, cuda_standin::TEST_PTX), load(&gpu, cuda_standin::TEST_PTX), load(&gpu, WITHOUT));
+    let loaded = |module: types::Module| Loaded::Module(module.0 as usize);
+    let pe_of = |module| {
+        let found = read(&gpu, variable(&gpu, module), size_of::<KernelState>());
+        // SAFETY: that many bytes.
+        let state = unsafe { found.as_ptr().cast::<KernelState>().read_unaligned() };
+        (state.magic == KernelState::MAGIC).then_some((state.my_pe, state.notice))
+    };
+    gpu.loaded(loaded(early), true).unwrap();
+    gpu.loaded(loaded(without), true).unwrap();
+    assert_eq!(pe_of(early), None);
+    gpu.set_state(&state(3)).unwrap();
+    let (pe, notice) = pe_of(early).expect("a state");
+    assert!(pe == 3 && notice != 0);
+    assert_eq!(pe_of(late), None);
+    gpu.loaded(loaded(late), true).unwrap();
+    gpu.loaded(loaded(late), true).unwrap();
+    assert_eq!(pe_of(late).expect("a state").0, 3);
+    gpu.loaded(loaded(early), false).unwrap();
+    gpu.set_state(&state(5)).unwrap();
+    assert_eq!((pe_of(early).unwrap().0, pe_of(late).unwrap().0), (3, 5));
+}
+
+const WITHOUT: &str =
+    ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry standin_fault()\n{\nret;\n}\n";
+
+#[test]
+fn a_kernel_never_sees_a_handle_with_the_data_of_another_team() {
+    let gpu = gpu();
+    let table = gpu.table(4 * size_of::<KernelTeam>()).unwrap();
+    let entry = |handle, slot| KernelTeam { my_pe: 1, n_pes: 2, slot, handle, ..KernelTeam::NONE };
+    let look = |slot: usize| {
+        let found = read(&gpu, table + slot * size_of::<KernelTeam>(), size_of::<KernelTeam>());
+        // SAFETY: that many bytes.
+        let team = unsafe { found.as_ptr().cast::<KernelTeam>().read_unaligned() };
+        (team.handle, team.slot)
+    };
+    gpu.set_team(table, 2, &entry(0x1002, 77)).unwrap();
+    assert_eq!((look(2), look(1)), ((0x1002, 77), (0, 0)));
+    gpu.set_team(table, 2, &KernelTeam::NONE).unwrap();
+    // What a kernel may be reading stays.
+    assert_eq!(look(2), (-1, 77));
+    // The handle goes first, and comes last.
+    fail("cuMemcpyAsync:1=999");
+    gpu.set_team(table, 2, &entry(0x2002, 88)).unwrap_err();
+    fail("");
+    assert_eq!(look(2), (-1, 77));
+    gpu.set_team(table, 2, &entry(0x2002, 88)).unwrap();
+    assert_eq!(look(2), (0x2002, 88));
+}
+
+#[test]
+fn pinned_memory_is_not_the_devices_and_is_given_back() {
+    let gpu = gpu();
+    let memory = vec![3u8; 1 << 20];
+    let at = (memory.as_ptr() as usize).next_multiple_of(4096);
+    // SAFETY: the test's memory.
+    unsafe { gpu.pin(at, 64 << 10) }.unwrap();
+    assert!(!gpu.is_device(at));
+    // Twice is once; the second end is an error that says so.
+    // SAFETY: as above.
+    unsafe { gpu.pin(at + (128 << 10), 4096) }.unwrap();
+    gpu.unpin(at).unwrap();
+    assert!(gpu.unpin(at).unwrap_err().to_string().contains("no memory that was pinned"));
+    drop(gpu);
+    assert_eq!(live("host"), 0);
+}
+
+#[test]
+fn no_memory_is_an_error_that_says_how_much_there_is() {
+    let gpu = gpu();
+    let window = gpu.reserve(None, 64 << 30).unwrap();
+    let error = gpu.allocate(window, 20 << 30).unwrap_err().to_string();
+    for part in ["20G", "CUDA_ERROR_OUT_OF_MEMORY", "free", "DUSHMEM_DEVICE_HEAP_SIZE", "16G"] {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+    assert_eq!(live("memory"), 0);
+    // Half a chunk leaves nothing behind either.
+    for step in ["cuMemMap", "cuMemSetAccess", "cuMemsetD8Async"] {
+        fail(&format!("{step}:1=1"));
+        gpu.allocate(window, CHUNK).unwrap_err();
+        fail("");
+        assert_eq!((live("memory"), live("mappings")), (0, 0), "{step}");
+    }
+    gpu.allocate(window, CHUNK).unwrap();
+}
+
+#[test]
+fn failures_say_what_was_done_what_failed_and_what_helps() {
+    let gpu = gpu();
+    let at = gpu.table(64).unwrap();
+    fail("cuMemcpyAsync:1=700");
+    // SAFETY: within the table.
+    let error = unsafe { gpu.load(at, 8) }.unwrap_err().to_string();
+    assert!(error.contains("loading 8 bytes") && error.contains("CUDA_ERROR_ILLEGAL_ADDRESS"), "{error}");
+    assert!(error.contains("compute-sanitizer"), "{error}");
+    fail("");
+    let _ = driver();
+}
+
+#[test]
+fn a_module_that_can_not_be_loaded_is_named() {
+    driver();
+    fail("cuModuleLoadData:1=222");
+    let images = [common::TEST_IMAGE];
+    let context = dushmem_cuda::context::Context::primary(driver(), 0).unwrap();
+    let error = Gpu::open(context, None, &images).unwrap_err().to_string();
+    assert!(error.contains("kernels (test)") && error.contains("newer driver"), "{error}");
+    fail("");
+    assert_eq!((live("modules"), live("contexts")), (0, 0));
+}
