@@ -1,11 +1,15 @@
 //! The device as the engine uses it, on the stand-in for the driver.
 mod common;
-use common::{calls, driver, fail, gpu, live};
+use common::{calls, fail, gpu, has_counters, live};
+use dushmem_core::amo::{AmoOp, AmoRequest};
+use dushmem_core::coll::reduce::{ReduceNum, ReduceOp};
 use dushmem_core::device::{Export, KernelState, KernelTeam, Loaded};
-use dushmem_core::device_heap::driver::HeapDevice;
+use dushmem_core::device_heap::driver::{Combine, HeapDevice};
+use dushmem_core::until::Cmp;
 use dushmem_core::window::DEVICE_BASE;
 use dushmem_cuda::gpu::Gpu;
 use dushmem_cuda::kernels::Shape;
+use dushmem_cuda::ptx::NEAR;
 use dushmem_cuda::types;
 
 const CHUNK: usize = 4 << 20;
@@ -39,7 +43,8 @@ fn memory_is_where_it_was_wanted_and_zero() {
     let free = gpu.free_memory().unwrap();
     let memory = gpu.allocate(base + CHUNK, CHUNK).unwrap();
     assert_eq!((memory.base(), memory.len()), (base + CHUNK, CHUNK));
-    assert_eq!(gpu.free_memory().unwrap(), free - CHUNK as u64);
+    let taken = free - gpu.free_memory().unwrap();
+    assert!((CHUNK as u64..CHUNK as u64 + (64 << 20)).contains(&taken), "{taken}");
     assert_eq!(read(&gpu, base + CHUNK, 70_000), vec![0; 70_000]);
     let what = bytes(100_000);
     write(&gpu, base + CHUNK + 13, &what);
@@ -48,12 +53,17 @@ fn memory_is_where_it_was_wanted_and_zero() {
     // The same memory, as another process would see it.
     let Export::Fd(_) = memory.export().unwrap() else { panic!("no descriptor") };
     let again = memory.export().unwrap();
-    assert_eq!(calls("cuMemExportToShareableHandle"), 1, "an export takes most of the time of all calls");
+    if has_counters() {
+        assert_eq!(calls("cuMemExportToShareableHandle"), 1, "an export takes most of the time of all calls");
+    }
     let peer = gpu.import(&again, base + (1 << 39), CHUNK).unwrap();
     assert_eq!(read(&gpu, base + (1 << 39) + 13, what.len()), what);
     drop((peer, memory));
     assert_eq!(gpu.free_memory().unwrap(), free);
     drop(gpu);
+    if !has_counters() {
+        return;
+    }
     for kind in ["memory", "mappings", "reservations", "streams", "events", "modules", "host", "contexts"] {
         assert_eq!(live(kind), 0, "{kind}");
     }
@@ -108,22 +118,23 @@ fn nothing_begun_is_nothing_waited_for() {
     let gpu = gpu();
     let at = gpu.table(64).unwrap();
     write(&gpu, at, &[1, 2, 3]);
-    let before = calls("*");
+    let before = if has_counters() { calls("*") } else { 0 };
     for _ in 0..1000 {
         gpu.flush().unwrap();
     }
-    assert_eq!(calls("*"), before, "a flush with nothing under way calls the driver");
+    let after = if has_counters() { calls("*") } else { 0 };
+    assert_eq!(after, before, "a flush with nothing under way calls the driver");
 }
 
 #[test]
 fn a_look_does_not_wait_for_what_was_begun() {
     let gpu = gpu();
     let at = gpu.table(256).unwrap();
-    let kernel = gpu.kernel("standin_spin").unwrap();
-    // The data lane is held up by a copy that waits for a kernel of the program: a pageable destination larger than what
-    // the driver stages would wait, so the wait is put into the lane itself.
-    let spin = [at as u64, 5];
-    // SAFETY: an own stream and a kernel of the stand-in, which waits for a word.
+    // A kernel of the program that waits for a word.
+    let kernel = gpu.kernel("dushmem_k_wait").unwrap();
+    gpu.set_state(&state(3)).unwrap();
+    let spin = [at as u64, 8, 0, Cmp::Eq as u64, 5];
+    // SAFETY: a stream and a kernel of the context, with its parameters.
     unsafe {
         let stream = program_stream(&gpu);
         gpu.launch(kernel, Shape::ONE, stream, &spin).unwrap();
@@ -133,12 +144,12 @@ fn a_look_does_not_wait_for_what_was_begun() {
         assert_eq!(found, [0; 8]);
         gpu.store(at + 64, [7; 16], 16).unwrap();
         gpu.flush().unwrap();
-        assert_eq!(gpu.driver().stream_query(stream).unwrap_err().code, types::errors::NOT_READY);
+        assert!(is_busy(&gpu, stream));
         // Memory, tables and states are made beside it.
         let window = gpu.reserve(None, CHUNK).unwrap();
         let memory = gpu.allocate(window, CHUNK).unwrap();
-        gpu.set_state(&state(3)).unwrap();
-        assert_eq!(gpu.driver().stream_query(stream).unwrap_err().code, types::errors::NOT_READY);
+        gpu.set_state(&state(4)).unwrap();
+        assert!(is_busy(&gpu, stream));
         drop(memory);
         let mut value = [0; 16];
         value[0] = 5;
@@ -147,6 +158,114 @@ fn a_look_does_not_wait_for_what_was_begun() {
         let _entered = gpu.context().enter().unwrap();
         gpu.driver().stream_synchronize(stream).unwrap();
         gpu.driver().stream_destroy(stream).unwrap();
+    }
+}
+
+fn is_busy(gpu: &Gpu, stream: types::Stream) -> bool {
+    let _entered = gpu.context().enter().unwrap();
+    // SAFETY: a stream of the context.
+    let asked = unsafe { gpu.driver().stream_query(stream) };
+    asked.is_err_and(|why| why.code == types::errors::NOT_READY)
+}
+
+#[test]
+fn atomics_of_both_widths() {
+    let gpu = gpu();
+    let at = gpu.table(64).unwrap();
+    let request = |op, value: u64, cond: u64, wide| AmoRequest { op, wide, value, cond };
+    for wide in [true, false] {
+        let mask = if wide { u64::MAX } else { u32::MAX.into() };
+        write(&gpu, at, &[0xff; 16]);
+        let mut model = mask;
+        let ops = [
+            (AmoOp::Add, 5, 0),
+            (AmoOp::Fetch, 0, 0),
+            (AmoOp::Set, 0x1234_5678_9abc_def0, 0),
+            (AmoOp::And, 0xffff_0000_ffff_00ff, 0),
+            (AmoOp::Or, 0x10, 0),
+            (AmoOp::Xor, u64::MAX, 0),
+            (AmoOp::Swap, 77, 0),
+            (AmoOp::CompareSwap, 78, 76),
+            (AmoOp::CompareSwap, 79, 77),
+        ];
+        for (i, (op, value, cond)) in ops.into_iter().enumerate() {
+            let (value, cond) = (value & mask, cond & mask);
+            let old = model;
+            model = match op {
+                AmoOp::Add => old.wrapping_add(value) & mask,
+                AmoOp::Fetch => old,
+                AmoOp::Set | AmoOp::Swap => value,
+                AmoOp::And => old & value,
+                AmoOp::Or => old | value,
+                AmoOp::Xor => old ^ value,
+                AmoOp::CompareSwap => {
+                    if old == cond {
+                        value
+                    } else {
+                        old
+                    }
+                }
+            };
+            // SAFETY: a word of the table.
+            let found = unsafe { gpu.amo(at, request(op, value, cond, wide), i % 2 == 1) }.unwrap();
+            assert!(i % 2 == 0 || found == old, "{op:?} {wide}: {found:#x}, not {old:#x}");
+            let word = read(&gpu, at, 8).try_into().map(u64::from_le_bytes).unwrap();
+            assert_eq!(word, if wide { model } else { model | 0xffff_ffff << 32 }, "{op:?} {wide}");
+        }
+    }
+}
+
+#[test]
+fn vectors_are_combined_by_rank_also_in_place() {
+    let gpu = gpu();
+    let n = 10_007usize;
+    let window = gpu.reserve(None, 3 * CHUNK).unwrap();
+    let memory = gpu.allocate(window, CHUNK).unwrap();
+    let at = |i: usize| memory.base() + i * (n * 4).next_multiple_of(64);
+    let vectors: Vec<Vec<f32>> = (0..3).map(|v| (0..n).map(|i| (v * n + i) as f32 * 0.1).collect()).collect();
+    for (i, vector) in vectors.iter().enumerate() {
+        let bytes: Vec<u8> = vector.iter().flat_map(|x| x.to_ne_bytes()).collect();
+        write(&gpu, at(i), &bytes);
+    }
+    let reducer = f32::reducer(ReduceOp::Sum).unwrap();
+    let (sources, dests) = ([at(0), at(1), at(2)], [at(1), at(3)]);
+    // SAFETY: vectors of n elements.
+    unsafe { gpu.combine(&Combine { sources: &sources, dests: &dests, n, reducer: &reducer }) }.unwrap();
+    let expected: Vec<u8> =
+        (0..n).flat_map(|i| (vectors[0][i] + vectors[1][i] + vectors[2][i]).to_ne_bytes()).collect();
+    assert!(read(&gpu, at(1), n * 4) == expected && read(&gpu, at(3), n * 4) == expected);
+}
+
+#[test]
+fn strided_copies_between_all_kinds_of_memory() {
+    let gpu = gpu();
+    let window = gpu.reserve(None, CHUNK).unwrap();
+    let memory = gpu.allocate(window, CHUNK).unwrap();
+    let what = bytes(1 << 20);
+    for (elem, n, dest_stride, source_stride) in
+        [(4, 1000, 12, 8), (1, 77, 3, 1), (16, 9, 16, 16), (3, 1, 5, 9), (70_000, 3, 80_000, 90_000)]
+    {
+        for (from_host, to_host) in [(true, false), (false, false), (false, true)] {
+            let source = if from_host { what.as_ptr() as usize } else { memory.base() };
+            write(&gpu, memory.base(), &what);
+            let mut host = vec![0u8; 1 << 20];
+            let dest = if to_host { host.as_mut_ptr() as usize } else { memory.base() + (2 << 20) };
+            // SAFETY: ranges of the test's memory.
+            unsafe {
+                if !to_host {
+                    gpu.zero(dest, 1 << 20).unwrap();
+                }
+                gpu.copy_strided(dest, dest_stride, source, source_stride, elem, n).unwrap();
+            }
+            gpu.flush().unwrap();
+            let found = if to_host { host } else { read(&gpu, dest, 1 << 20) };
+            let mut expected = vec![0; 1 << 20];
+            for i in 0..n {
+                let row = &what[i * source_stride..i * source_stride + elem];
+                expected[i * dest_stride..i * dest_stride + elem].copy_from_slice(row);
+            }
+            assert!(found == expected, "{elem} x {n}, from host: {from_host}, to host: {to_host}");
+        }
     }
 }
 
@@ -180,7 +299,7 @@ fn variable(gpu: &Gpu, module: types::Module) -> usize {
 
 fn load(gpu: &Gpu, ptx: &str) -> types::Module {
     let mut module = types::Module::NULL;
-    let text = std::ffi::CString::new(ptx).unwrap();
+    let text = std::ffi::CString::new(ptx.trim_end_matches('\0')).unwrap();
     let _entered = gpu.context().enter().unwrap();
     // SAFETY: a place for a handle, and a C string.
     unsafe { gpu.driver().module_load_data(&raw mut module, text.as_ptr().cast()) }.unwrap();
@@ -190,8 +309,7 @@ fn load(gpu: &Gpu, ptx: &str) -> types::Module {
 #[test]
 fn modules_of_the_program_get_the_state_as_it_is_and_as_it_becomes() {
     let gpu = gpu();
-    let (early, late, without) =
-        (load(&gpu, cuda_standin::TEST_PTX), load(&gpu, cuda_standin::TEST_PTX), load(&gpu, WITHOUT));
+    let (early, late, without) = (load(&gpu, NEAR[0].ptx), load(&gpu, NEAR[0].ptx), load(&gpu, WITHOUT));
     let loaded = |module: types::Module| Loaded::Module(module.0 as usize);
     let pe_of = |module| {
         let found = read(&gpu, variable(&gpu, module), size_of::<KernelState>());
@@ -234,10 +352,12 @@ fn a_kernel_never_sees_a_handle_with_the_data_of_another_team() {
     // What a kernel may be reading stays.
     assert_eq!(look(2), (-1, 77));
     // The handle goes first, and comes last.
-    fail("cuMemcpyAsync:1=999");
-    gpu.set_team(table, 2, &entry(0x2002, 88)).unwrap_err();
-    fail("");
-    assert_eq!(look(2), (-1, 77));
+    if has_counters() {
+        fail("cuMemcpyAsync:1=999");
+        gpu.set_team(table, 2, &entry(0x2002, 88)).unwrap_err();
+        fail("");
+        assert_eq!(look(2), (-1, 77));
+    }
     gpu.set_team(table, 2, &entry(0x2002, 88)).unwrap();
     assert_eq!(look(2), (0x2002, 88));
 }
@@ -256,49 +376,5 @@ fn pinned_memory_is_not_the_devices_and_is_given_back() {
     gpu.unpin(at).unwrap();
     assert!(gpu.unpin(at).unwrap_err().to_string().contains("no memory that was pinned"));
     drop(gpu);
-    assert_eq!(live("host"), 0);
-}
-
-#[test]
-fn no_memory_is_an_error_that_says_how_much_there_is() {
-    let gpu = gpu();
-    let window = gpu.reserve(None, 64 << 30).unwrap();
-    let error = gpu.allocate(window, 20 << 30).unwrap_err().to_string();
-    for part in ["20G", "CUDA_ERROR_OUT_OF_MEMORY", "free", "DUSHMEM_DEVICE_HEAP_SIZE", "16G"] {
-        assert!(error.contains(part), "{part}: {error}");
-    }
-    assert_eq!(live("memory"), 0);
-    // Half a chunk leaves nothing behind either.
-    for step in ["cuMemMap", "cuMemSetAccess", "cuMemsetD8Async"] {
-        fail(&format!("{step}:1=1"));
-        gpu.allocate(window, CHUNK).unwrap_err();
-        fail("");
-        assert_eq!((live("memory"), live("mappings")), (0, 0), "{step}");
-    }
-    gpu.allocate(window, CHUNK).unwrap();
-}
-
-#[test]
-fn failures_say_what_was_done_what_failed_and_what_helps() {
-    let gpu = gpu();
-    let at = gpu.table(64).unwrap();
-    fail("cuMemcpyAsync:1=700");
-    // SAFETY: within the table.
-    let error = unsafe { gpu.load(at, 8) }.unwrap_err().to_string();
-    assert!(error.contains("loading 8 bytes") && error.contains("CUDA_ERROR_ILLEGAL_ADDRESS"), "{error}");
-    assert!(error.contains("compute-sanitizer"), "{error}");
-    fail("");
-    let _ = driver();
-}
-
-#[test]
-fn a_module_that_can_not_be_loaded_is_named() {
-    driver();
-    fail("cuModuleLoadData:1=222");
-    let images = [common::TEST_IMAGE];
-    let context = dushmem_cuda::context::Context::primary(driver(), 0).unwrap();
-    let error = Gpu::open(context, None, &images).unwrap_err().to_string();
-    assert!(error.contains("kernels (test)") && error.contains("newer driver"), "{error}");
-    fail("");
-    assert_eq!((live("modules"), live("contexts")), (0, 0));
+    assert!(!has_counters() || live("host") == 0);
 }
