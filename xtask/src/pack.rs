@@ -140,10 +140,10 @@ fn carry(prefix: &Path, to: &Path) -> Result<(), String> {
     run(&mut strip)
 }
 
-/// The host's suites as a program.
+/// The host's suites as a program. In the dev profile: a suite that fails unwinds.
 fn suites(target: &Path, programs: &Path) -> Result<(), String> {
-    run(cargo().args(["build", "--quiet", "--release", "-p", "dushmem-testkit", "--bin", "dushmem-suites"]))?;
-    let (from, to) = (target.join("release/dushmem-suites"), programs.join(SUITES));
+    run(cargo().args(["build", "--quiet", "-p", "dushmem-cuda", "--example", SUITES]))?;
+    let (from, to) = (target.join("debug/examples").join(SUITES), programs.join(SUITES));
     fs::copy(&from, &to).map_err(at(&from))?;
     run(Command::new("strip").arg(&to))
 }
