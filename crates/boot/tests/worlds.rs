@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 fn join(boot: Arc<dyn Bootstrap>, heap: u64) -> Arc<World> {
     let settings = Settings { heap_size: heap, ..Settings::defaults() };
-    World::init(boot, &settings, InitOptions { static_data: false, thread_pe: false }).unwrap()
+    World::init(boot, &settings, InitOptions { static_data: false, thread_pe: false, device: None }).unwrap()
 }
 
 /// Each PE puts to its neighbour and finds what the other neighbour has put.

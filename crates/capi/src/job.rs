@@ -187,19 +187,26 @@ pub fn enter(name: Name, requested: i32, by: By<'_>) -> Result<i32> {
         job.told |= !matches!(by, By::Start);
         job.boot = Some(Arc::clone(&boot));
         let settings = Settings::read(family.variables(), &variable)?;
-        let options = InitOptions { static_data: family == Family::Shmem, thread_pe: false };
+        let units = crate::modules::count();
+        let device = dushmem_backends::choose(settings.device, units)?;
+        crate::modules::give_to(device)?;
+        let static_data = family == Family::Shmem;
+        let options = InitOptions { static_data, thread_pe: false, device: Some(device) };
         let world = World::init(boot, &settings, options)?;
         dushmem_core::process::set_global_exit(crate::ops::setup::end);
-        dushmem_backends::device().attach(&world, world.n_pes() as usize)?;
+        device.attach(&world, world.n_pes() as usize)?;
         world.greet();
-        if world.my_pe() == 0 && crate::modules::count() > 0 {
-            dushmem_os::say::say(
-                "dushmem: this program has kernels for a GPU, which this library can't drive: they end with an \
-                 error if they call it; compile with dushcc to run them on the CPU",
-            );
+        if world.my_pe() == 0 && units > 0 && !device.has_memory() {
+            let why =
+                dushmem_backends::choice(settings.device, units).map_or_else(|e| e.to_string(), |c| c.why);
+            dushmem_os::say::say(&format!(
+                "dushmem: this program has kernels for a GPU, which are not run on one ({why}): they end with an error \
+                 if they call the library; compile with dushcc to run them on the CPU"
+            ));
         }
         WORLD.store(Arc::as_ptr(&world).cast_mut(), Ordering::Release);
-        if !front::is_taken((&raw const RECORD).cast()) {
+        // With memory of devices about, the library has to look at every address.
+        if !device.has_memory() && !front::is_taken((&raw const RECORD).cast()) {
             RECORD.publish(&world);
         }
         job.world = Some(world);

@@ -4,8 +4,8 @@
 //! The vocabulary is that of neither vendor: a *stream* is an ordered queue of a device, known to programs
 //! by a pointer-sized handle.
 use crate::coll::reduce::Reducer;
-use crate::device_heap::driver::HeapDevice;
-use crate::error::Result;
+use crate::device_heap::driver::{HeapDevice, Sharing};
+use crate::error::{Call, Error, Result};
 use crate::signal::SignalOp;
 use crate::team::Team;
 use crate::until::{Cmp, CmpValues};
@@ -86,8 +86,21 @@ pub struct KernelState {
     pub doorbell: u64,
     /// PEs whose memory kernels can't load and store.
     pub remote: u32,
-    /// Zero.
+    /// Bits of [`KernelState::STRICT`].
     pub reserved: u32,
+    /// First address of a second heap that kernels reach, or 0.
+    pub other_heap: u64,
+    /// Bytes of that heap.
+    pub other_heap_len: u64,
+    /// As `delta`, for that heap.
+    pub other_delta: u64,
+    /// How PEs share devices: see [`KernelState::sharing_of`].
+    pub sharing: u32,
+    /// Zero.
+    pub reserved2: u32,
+    /// Device address of a word of the host that a kernel sets to 1 which has waited for long for a PE that takes turns
+    /// with its own, or 0.
+    pub notice: u64,
 }
 
 /// A team, as kernels see it.
@@ -109,16 +122,23 @@ pub struct KernelTeam {
     pub words: u32,
     /// Bytes of the buffer that each member has at each other.
     pub cell: u32,
-    /// 0
-    pub reserved: u32,
+    /// [`KernelTeam::DIRECT`], or 0; from bit [`KernelTeam::BLOCKS`] on
+    /// [`crate::coll::device_slot::DeviceSlot::blocks`]. The same on all members.
+    pub flags: u32,
 }
 
 impl KernelTeam {
+    /// Kernels of all members load and store the memory of all members, of which there are few enough to do so.
+    pub const DIRECT: u32 = 1;
+    /// Members of a team with that flag, at most.
+    pub const MOST_DIRECT: usize = 64;
+    /// First bit of the number of blocks.
+    pub const BLOCKS: u32 = 8;
     /// Bits of a handle that say where in the table its team is.
     pub const SLOT_MASK: i32 = (1 << crate::team::SLOT_BITS) - 1;
     /// The entry of a slot without a team.
     pub const NONE: KernelTeam =
-        KernelTeam { my_pe: -1, n_pes: 0, pes: 0, slot: 0, handle: -1, words: 0, cell: 0, reserved: 0 };
+        KernelTeam { my_pe: -1, n_pes: 0, pes: 0, slot: 0, handle: -1, words: 0, cell: 0, flags: 0 };
 }
 
 impl KernelState {
@@ -126,8 +146,44 @@ impl KernelState {
     pub const MAGIC: u64 = 0x6475_7368_6d65_6d31;
     /// Version of the layout.
     pub const ABI: u32 = 2;
+    /// Bit of `reserved`: where PEs take turns a kernel that waits for long is an error.
+    pub const STRICT: u32 = 1;
     /// Entry of the delta table for a PE whose memory kernels can't load and store.
     pub const UNREACHABLE: i64 = i64::MIN;
+    /// Of no PE.
+    pub const NONE: KernelState = KernelState {
+        magic: 0,
+        abi: KernelState::ABI,
+        size: size_of::<KernelState>() as u32,
+        my_pe: -1,
+        n_pes: 0,
+        heap: 0,
+        heap_len: 0,
+        delta: 0,
+        teams: 0,
+        team_count: 0,
+        proxy: 0,
+        internals: 0,
+        doorbell: 0,
+        remote: 0,
+        reserved: 0,
+        other_heap: 0,
+        other_heap_len: 0,
+        other_delta: 0,
+        sharing: 0,
+        reserved2: 0,
+        notice: 0,
+    };
+
+    /// What kernels know of [`Sharing`].
+    pub fn sharing_of(sharing: Sharing) -> u32 {
+        match sharing {
+            Sharing::Alone => 0,
+            Sharing::Threads => 1,
+            Sharing::Concurrent => 2,
+            Sharing::Turns => 3,
+        }
+    }
 }
 
 /// What the device headers register for each translation unit with kernels, before `main`. Fields are
@@ -145,6 +201,27 @@ pub struct Module {
     /// the runtime's error code. It is compiled into the unit, so it uses the program's own runtime.
     pub push:
         unsafe extern "C" fn(state: *const KernelState, bytes: usize, stream: *mut std::ffi::c_void) -> i32,
+}
+
+impl Module {
+    /// An error for a unit whose kernels would read nonsense: its headers have a state of another layout.
+    pub fn check(&self) -> Result<()> {
+        if self.abi == KernelState::ABI {
+            return Ok(());
+        }
+        let header = if self.header.is_null() {
+            "unknown headers".into()
+        } else {
+            // SAFETY: the headers register a string literal.
+            unsafe { std::ffi::CStr::from_ptr(self.header) }.to_string_lossy()
+        };
+        Err(Error::Device(format!(
+            "kernels were compiled with {header}, whose state has version {}; this library has version {}: compile \
+             them again with the library's own headers",
+            self.abi,
+            KernelState::ABI
+        )))
+    }
 }
 
 /// An own symmetric address, or a local one, that an operation in a stream will use.
@@ -313,10 +390,24 @@ pub enum StreamOp {
 // valid then, from whatever thread runs it.
 unsafe impl Send for StreamOp {}
 
+/// Kernels that the program has loaded at run time, as the device's driver names them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loaded {
+    /// A module of one context.
+    Module(usize),
+    /// A library of modules, for every context.
+    Library(usize),
+}
+
 /// A kind of device. Object safe: a world can have several.
 pub trait Device: Debug + Send + Sync {
     /// What it is called in messages and in the tools' output.
     fn name(&self) -> &'static str;
+
+    /// Whether its devices have memory of their own, so that there is something to [`Device::bind`].
+    fn has_memory(&self) -> bool {
+        false
+    }
 
     /// Number of devices of this kind.
     fn count(&self) -> Result<usize>;
@@ -365,15 +456,55 @@ pub trait Device: Debug + Send + Sync {
         Ok(None)
     }
 
-    /// Gives a module its state, for the current device, without disturbing kernels that run.
+    /// A translation unit with kernels is there: as soon as a heap is bound its kernels know their state, and all later
+    /// ones. Called at any time, before init too.
     ///
     /// # Safety
-    /// `module` was registered by the device headers and is still loaded; the tables that the state points
-    /// to live until the next state is pushed.
-    unsafe fn push_state(&self, module: &Module, state: &KernelState) -> Result<()>;
+    /// `module` was registered by the device headers and is loaded until [`Device::remove_module`].
+    unsafe fn add_module(&self, module: *const Module) -> Result<()> {
+        let _ = module;
+        Ok(())
+    }
+
+    /// The unit goes away with its library, or with the program.
+    fn remove_module(&self, module: *const Module) {
+        let _ = module;
+    }
+
+    /// Gives a module that the program has loaded itself its state, on the PE that is `world`, or takes it from the
+    /// device's list. Nothing happens for a module without kernels that ask for it, or the second time.
+    ///
+    /// # Safety
+    /// It is a module, or a library, of the driver, loaded until it is taken from the list.
+    unsafe fn loaded(&self, world: &Arc<World>, module: Loaded, there: bool) -> Result<()> {
+        let _ = (world, module, there);
+        Err(Error::NotSupported(
+            "kernels run on the CPU here, so there is no state to give to a module of a GPU's driver; \
+             DUSHMEM_DEVICE says which device is used"
+                .into(),
+        ))
+    }
 }
 
 impl StreamOp {
+    /// The collective call that this is of all PEs: the first of them binds the job's devices.
+    pub fn of_world(&self) -> Option<Call> {
+        use StreamOp::*;
+        let (team, call) = match self {
+            BarrierAll => return Some(Call::BarrierAll),
+            SyncAll => return Some(Call::SyncAll),
+            Barrier { team } => (team, Call::Barrier),
+            Sync { team } => (team, Call::TeamSync),
+            Broadcast { team, .. } => (team, Call::Broadcast),
+            Fcollect { team, .. } => (team, Call::Fcollect),
+            Alltoall { team, .. } => (team, Call::Alltoall),
+            Reduce { team, .. } => (team, Call::Reduce),
+            ReduceScatter { team, .. } => (team, Call::ReduceScatter),
+            _ => return None,
+        };
+        (team.slot() == 0).then_some(call)
+    }
+
     /// Runs the operation now, on the calling thread, on the default context.
     ///
     /// # Safety
@@ -402,14 +533,12 @@ impl StreamOp {
                     world.put_signal_nbi(ctx, dest, source, bytes, sig, value, op, pe)
                 }
                 SignalOp { sig, value, op, pe } => world.signal_op(ctx, sig, value, op, pe),
-                WaitUntil { ivar, cmp, value } => {
-                    wait(world, crate::error::Call::WaitUntil, ivar, cmp, value)
-                }
+                WaitUntil { ivar, cmp, value } => wait(world, Call::WaitUntil, ivar, cmp, value),
                 WaitUntilAll { ivars, len, status, cmp, values } => {
                     wait_all(world, ivars, len, status, cmp, values)
                 }
                 SignalWaitUntil { sig, cmp, value } => {
-                    wait(world, crate::error::Call::SignalWaitUntil, sig.cast(), cmp, Word::U64(value))
+                    wait(world, Call::SignalWaitUntil, sig.cast(), cmp, Word::U64(value))
                 }
                 Quiet => world.quiet(ctx),
                 BarrierAll => world.barrier_all(),
@@ -432,7 +561,7 @@ impl StreamOp {
 
 /// # Safety
 /// As for [`World::wait_until`].
-unsafe fn wait(world: &World, call: crate::error::Call, ivar: Address, cmp: Cmp, value: Word) -> Result<()> {
+unsafe fn wait(world: &World, call: Call, ivar: Address, cmp: Cmp, value: Word) -> Result<()> {
     // SAFETY: as the caller promises.
     unsafe {
         match value {

@@ -24,6 +24,26 @@ pub enum Hidden {
     All,
 }
 
+/// Where kernels run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeviceKind {
+    /// On a GPU where the program has kernels for one, or uses its driver; else on the CPU.
+    Auto,
+    /// On GPUs of NVIDIA's.
+    Cuda,
+    /// On the CPU.
+    Emu,
+}
+
+/// Where the families that programs with kernels use allocate, if devices have memory of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HeapKind {
+    /// In memory of the device.
+    Device,
+    /// In memory of the host that the device reaches.
+    Host,
+}
+
 /// Where a value came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
@@ -81,6 +101,14 @@ impl DebugLevel {
 pub struct Settings {
     /// Bytes of symmetric host heap a PE.
     pub heap_size: u64,
+    /// Where kernels run.
+    pub device: DeviceKind,
+    /// Most bytes of device heap a PE, where somebody said so.
+    pub device_heap: Option<u64>,
+    /// Where kernels' programs allocate.
+    pub heap_kind: HeapKind,
+    /// Whether kernels that wait for long for a PE that takes turns with their own fail.
+    pub strict: bool,
     /// Teams that one PE can be a member of at the same time, predefined ones included.
     pub team_slots: usize,
     /// Path to peers.
@@ -254,6 +282,32 @@ impl Settings {
             }
             heap_size = size.bytes;
         }
+        let mut device_heap = None;
+        let asked = find("DEVICE_HEAP_SIZE").or_else(|| find("MAX_MEMORY_PER_GPU"));
+        if let Some(found) = asked {
+            let size = Size::parse(&found.value).map_err(|why| bad(&found, why))?;
+            if !size.rest.is_empty() || size.bytes == 0 {
+                return Err(bad(&found, "not a size; a number of bytes, or with K, M, G or T"));
+            }
+            device_heap = Some(size.bytes);
+        }
+        let device = match find("DEVICE") {
+            None => DeviceKind::Auto,
+            Some(found) => match found.value.trim().to_ascii_lowercase().as_str() {
+                "" | "auto" => DeviceKind::Auto,
+                "cuda" => DeviceKind::Cuda,
+                "emu" => DeviceKind::Emu,
+                _ => return Err(bad(&found, "no device of this build; there are auto, cuda and emu")),
+            },
+        };
+        let heap_kind = match find("HEAP_KIND") {
+            None => HeapKind::Device,
+            Some(found) => match found.value.trim().to_ascii_lowercase().as_str() {
+                "" | "device" | "vidmem" => HeapKind::Device,
+                "host" | "sysmem" => HeapKind::Host,
+                _ => return Err(bad(&found, "no kind of memory; there are device and host")),
+            },
+        };
         let number = |name: &str, default: u64, min: u64, max: u64| -> Result<u64> {
             let Some(found) = find(name) else { return Ok(default) };
             match found.value.trim().parse::<u64>() {
@@ -309,6 +363,10 @@ impl Settings {
         }
         Ok(Settings {
             heap_size,
+            device,
+            device_heap,
+            heap_kind,
+            strict: switch("STRICT")?.unwrap_or(false),
             team_slots: number("TEAM_SLOTS", team_slots, 8, 2048)? as usize,
             transport,
             loopback_seed: number("LOOPBACK_SEED", 1, 0, u64::MAX)?,
@@ -385,6 +443,20 @@ mod tests {
     }
 
     #[test]
+    fn devices_and_their_memory() {
+        let one = |name: &str, value: &str| read(NVSHMEM, &[(name, value)]);
+        assert_eq!(one("DUSHMEM_DEVICE", "cuda").unwrap().device, DeviceKind::Cuda);
+        assert!(one("DUSHMEM_DEVICE", "gpu").unwrap_err().to_string().contains("auto, cuda and emu"));
+        assert_eq!(one("NVSHMEM_MAX_MEMORY_PER_GPU", "2G").unwrap().device_heap, Some(2 << 30));
+        assert!(
+            one("DUSHMEM_DEVICE_HEAP_SIZE", "0").is_err() && one("DUSHMEM_DEVICE_HEAP_SIZE", "1Gx").is_err()
+        );
+        assert_eq!(one("NVSHMEM_HEAP_KIND", "SYSMEM").unwrap().heap_kind, HeapKind::Host);
+        assert_eq!(one("DUSHMEM_HEAP_KIND", "device").unwrap().heap_kind, HeapKind::Device);
+        assert!(one("DUSHMEM_HEAP_KIND", "disk").is_err());
+    }
+
+    #[test]
     fn prefixes_have_an_order() {
         let all =
             [("DUSHMEM_SYMMETRIC_SIZE", "1M"), ("SHMEM_SYMMETRIC_SIZE", "2M"), ("SMA_SYMMETRIC_SIZE", "3M")];
@@ -430,7 +502,7 @@ mod tests {
         assert!(
             read(NVSHMEM, &[("NVSHMEM_IB_SL", "x"), ("NVSHMEM_QP_DEPTH", "")]).unwrap().warnings.is_empty()
         );
-        assert_eq!(VARIABLES.iter().filter(|v| v.prefixes.contains(&"NVSHMEM") && !v.has_effect).count(), 93);
+        assert_eq!(VARIABLES.iter().filter(|v| v.prefixes.contains(&"NVSHMEM") && !v.has_effect).count(), 91);
     }
 
     #[test]

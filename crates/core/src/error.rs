@@ -160,6 +160,11 @@ pub enum Error {
          largest free block has {largest}; {remedy}"
     )]
     OutOfMemory { request: usize, total: usize, used: usize, largest: usize, remedy: String },
+    #[error(
+        "no room for {request} bytes of device memory: the device of PE {pe} has {free} free; free memory of that \
+         device, run fewer PEs on it, or allocate less (DUSHMEM_DEVICE_HEAP_SIZE bounds the device heap of a PE)"
+    )]
+    NoDeviceMemory { request: usize, pe: usize, free: String },
     #[error("{arg} = {addr:#x}: {why}")]
     BadAddress { arg: &'static str, addr: usize, why: &'static str },
     #[error("PEs disagree: {text}")]
@@ -183,8 +188,15 @@ pub enum Error {
 impl Error {
     /// True where every member of a collective gets the error, so that one line about it is enough.
     pub fn is_everybodys(&self) -> bool {
-        use Error::{BadEnvironment, Disagreement, Exhausted, OutOfMemory};
-        matches!(self, OutOfMemory { .. } | BadEnvironment { .. } | Disagreement { .. } | Exhausted { .. })
+        use Error::{BadEnvironment, Disagreement, Exhausted, NoDeviceMemory, OutOfMemory};
+        matches!(
+            self,
+            OutOfMemory { .. }
+                | NoDeviceMemory { .. }
+                | BadEnvironment { .. }
+                | Disagreement { .. }
+                | Exhausted { .. }
+        )
     }
 
     /// The same error of a call that has no length, for which no NULL is allowed.
@@ -199,7 +211,7 @@ impl Error {
     /// The status that C functions return: NVSHMEM's numbers where it has one for the case.
     pub fn code(&self) -> i32 {
         match self {
-            Error::OutOfMemory { .. } => 2,
+            Error::OutOfMemory { .. } | Error::NoDeviceMemory { .. } => 2,
             Error::NotSupported(_) => 3,
             Error::NotSymmetric { .. } | Error::Disagreement { .. } => 4,
             Error::System { .. } | Error::Bootstrap(_) | Error::Device(_) => 7,

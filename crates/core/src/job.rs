@@ -86,7 +86,7 @@ impl Drop for Noted<'_> {
 }
 
 /// The slot in which the calling thread notes what it waits for.
-pub(crate) fn wait_slot(boot: &dyn Bootstrap) -> &WaitSlot {
+pub fn wait_slot(boot: &dyn Bootstrap) -> &WaitSlot {
     static THREADS: AtomicUsize = AtomicUsize::new(0);
     thread_local! {
         static INDEX: usize = THREADS.fetch_add(1, Ordering::Relaxed);
@@ -172,7 +172,7 @@ pub struct JobPage {
 }
 
 /// Version of everything that PEs share by layout: job page, internals.
-pub const SHARED_ABI: u32 = 3;
+pub const SHARED_ABI: u32 = 4;
 
 impl JobPage {
     /// Bytes at the beginning of the node's memory that the job page takes: a multiple of a huge page.

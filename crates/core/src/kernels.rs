@@ -11,8 +11,6 @@ impl World {
         let (teams, team_count) = self.kernel_teams();
         KernelState {
             magic: KernelState::MAGIC,
-            abi: KernelState::ABI,
-            size: size_of::<KernelState>() as u32,
             my_pe: self.my_pe(),
             n_pes: self.n_pes(),
             heap: heap as u64,
@@ -20,11 +18,10 @@ impl World {
             delta: delta.as_ptr() as u64,
             teams: teams as u64,
             team_count: team_count as u64,
-            proxy: 0,
             internals: self.window().slice() as u64,
             doorbell: self.internals().doorbell as u64,
             remote: delta.iter().filter(|&&delta| delta == KernelState::UNREACHABLE).count() as u32,
-            reserved: 0,
+            ..KernelState::NONE
         }
     }
 

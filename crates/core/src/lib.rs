@@ -7,6 +7,7 @@ pub mod amo;
 pub mod atomics;
 pub mod bootstrap;
 pub mod buffers;
+mod card;
 pub mod coll;
 pub mod context;
 pub mod device;

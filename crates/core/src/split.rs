@@ -144,7 +144,7 @@ impl World {
             let reserved = mine.is_none_or(|group| self.teams().reserve(slots[group]));
             let vote = if reserved { vote::RESERVED } else { vote::LOST };
             // Members' kernels go on counting where the highest of them stopped.
-            let count = mine.map_or(0, |group| self.device_slot(slots[group]).high_water());
+            let count = mine.map_or(0, |group| self.kernel_count(slots[group]));
             let mut said = [vote; VOTE];
             said[1..].copy_from_slice(&count.to_ne_bytes());
             let all = self.exchange(parent, Call::TeamSplit, sign, what[2], &said);

@@ -67,6 +67,8 @@ pub struct Team {
     meets: Meets,
     /// Bytes up to which data travel in payload buffers: the same on all members.
     small: usize,
+    /// What its members' kernels began to count at.
+    kernel_base: u64,
     destroyed: AtomicBool,
     config: Mutex<TeamConfig>,
 }
@@ -92,12 +94,28 @@ impl Team {
         // SAFETY: the caller's line is mapped.
         let epoch = AtomicU32::new(unsafe { &*line }.released_epoch());
         let (destroyed, config) = (AtomicBool::new(false), Mutex::default());
-        Team { handle, slot, me, pes, epoch, meets: Meets::Slot(line), small: 0, destroyed, config }
+        Team {
+            handle,
+            slot,
+            me,
+            pes,
+            epoch,
+            meets: Meets::Slot(line),
+            small: 0,
+            kernel_base: 0,
+            destroyed,
+            config,
+        }
     }
 
-    /// The same, with payload buffers for messages of up to `small` bytes.
-    pub(crate) fn carrying(self, small: usize) -> Team {
-        Team { small, ..self }
+    /// The same, with payload buffers for messages of up to `small` bytes, and kernels that count from `base` on.
+    pub(crate) fn carrying(self, small: usize, base: u64) -> Team {
+        Team { small, kernel_base: base, ..self }
+    }
+
+    /// What its members' kernels began to count at.
+    pub(crate) fn kernel_base(&self) -> u64 {
+        self.kernel_base
     }
 
     /// What the program asked of the team.
@@ -144,7 +162,8 @@ impl Team {
         self.me
     }
 
-    pub(crate) fn slot(&self) -> usize {
+    /// Its place in tables by team: the same on all members, and another team's when this one is destroyed.
+    pub fn slot(&self) -> usize {
         self.slot
     }
 
@@ -158,6 +177,7 @@ impl Team {
             epoch: AtomicU32::new(0),
             meets: Meets::Array(psync),
             small: 0,
+            kernel_base: 0,
             destroyed: AtomicBool::new(false),
             config: Mutex::default(),
         }
@@ -246,17 +266,30 @@ impl Teams {
         self.slots.write().unwrap_or_else(PoisonError::into_inner)[slot].reserved = false;
     }
 
-    pub(crate) fn insert(&self, slot: usize, pes: Box<[u32]>, me: usize, line: *const SyncLine) -> Arc<Team> {
+    pub(crate) fn insert(
+        &self,
+        slot: usize,
+        pes: Box<[u32]>,
+        me: usize,
+        line: *const SyncLine,
+        base: u64,
+    ) -> Arc<Team> {
         let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
         let entry = &mut slots[slot];
         if slot >= handles::FIRST_USER {
             entry.generation = (entry.generation + 1) & 0x3ffff;
         }
         let handle = (slot as u32 | entry.generation << SLOT_BITS) as i32;
-        let team = Arc::new(Team::new(handle, slot, pes, me, line).carrying(self.small));
+        let team = Arc::new(Team::new(handle, slot, pes, me, line).carrying(self.small, base));
         entry.team = Some(Arc::clone(&team));
         entry.reserved = false;
         team
+    }
+
+    /// All teams.
+    pub(crate) fn each(&self) -> Vec<Arc<Team>> {
+        let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
+        slots.iter().filter_map(|entry| entry.team.clone()).collect()
     }
 
     /// What kernels know of the teams.
@@ -297,6 +330,7 @@ impl World {
         let agreed = self.synchronise(&team, Call::TeamDestroy, tag(&[Call::TeamDestroy as u64]), 0);
         team.destroyed.store(true, Ordering::Relaxed);
         self.note(DebugLevel::Info, || format!("team {handle:#x} destroyed"));
+        self.withdraw_on_device(team.slot());
         self.teams().remove(team.slot());
         agreed
     }
@@ -332,9 +366,17 @@ impl World {
     pub(crate) fn add_team(&self, slot: usize, pes: Box<[u32]>, me: usize, base: u64) -> Arc<Team> {
         let line = self.slot_line(slot, pes[0] as usize);
         self.device_slot(slot).begin(base);
-        let team = self.teams().insert(slot, pes, me, line);
-        self.teams().kernels().publish(&team, self.device_slot(slot), self.n_pes() as usize);
+        let team = self.teams().insert(slot, pes, me, line, base);
+        let (slot, direct) = (self.device_slot(slot), self.reaches_all_of(&team));
+        self.teams().kernels().publish(&team, slot, self.n_pes() as usize, direct);
+        self.publish_on_device(&team);
         team
+    }
+
+    /// Whether kernels load and store the memory of the members, who are few enough for that: see
+    /// [`KernelTeam::DIRECT`]. Which PEs they reach depends on the job, so all members find the same.
+    pub(crate) fn reaches_all_of(&self, team: &Team) -> bool {
+        team.pes().len() <= KernelTeam::MOST_DIRECT && team.pes().iter().all(|&pe| self.kernels_reach(pe as usize))
     }
 
     /// The table of teams for kernels: by slot, changed where it lies as teams come and go.

@@ -1,25 +1,38 @@
 //! One PE's view of its job.
+mod target;
+
 use crate::bootstrap::Bootstrap;
 use crate::buffers::Buffers;
+use crate::card;
 use crate::coll::device_slot::DeviceSlot;
 use crate::coll::slot::{TeamSlot, small_limit};
 use crate::context::Context;
+use crate::device::Device;
 use crate::diary::Diary;
 use crate::env::{DebugLevel, Hidden, Settings, TransportKind};
 use crate::error::{Call, Error, Result};
 use crate::heap::alloc::Allocator;
-use crate::job::{PeState, SHARED_ABI, WaitSlot};
+use crate::job::{PeState, WaitSlot};
 use crate::lock::LocalLocks;
-use crate::statics::{self, Offer, Refusal};
+use crate::statics::{self, Refusal};
 use crate::sync::tag;
 use crate::team::{Team, Teams};
 use crate::transport::{Transport, loopback::Loopback, shm::Shm};
 use crate::wait::{Doorbell, SpinPolicy};
 use crate::window::{Layout, Window};
-use bytemuck::{Pod, Zeroable};
 use dushmem_os::memory;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+/// What [`World`] is ready for, in one word that the data path reads anyway.
+mod stage {
+    /// Not any more.
+    pub const OVER: u8 = 0;
+    /// All memory is the host's.
+    pub const HOST: u8 = 1;
+    /// There are devices with memory of their own: addresses need a closer look.
+    pub const DEVICES: u8 = 2;
+}
 
 /// What a skin decides about its PEs.
 #[derive(Clone, Copy, Debug, Default)]
@@ -28,25 +41,8 @@ pub struct InitOptions {
     pub static_data: bool,
     /// The PE is a thread among others of its process: no globals, no fixed addresses.
     pub thread_pe: bool,
-}
-
-/// What a PE tells the others before the layout is fixed.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-struct Card {
-    abi: u32,
-    /// 1: offers its globals.
-    flags: u32,
-    heap: u64,
-    team_slots: u64,
-    static_len: u64,
-    static_identity: u64,
-    /// Bytes of globals that this process has moved into the node's memory before.
-    moved: u64,
-    /// Whether peers are mapped: [`TransportKind`].
-    transport: u64,
-    /// CPUs that this PE counts with.
-    cpus: u64,
+    /// The device whose memory the PEs use, where it has some.
+    pub device: Option<&'static dyn Device>,
 }
 
 /// Own addresses of the internals.
@@ -62,7 +58,8 @@ pub(crate) struct Internals {
 #[derive(Debug)]
 pub struct World {
     // What the data path reads comes first.
-    alive: AtomicBool,
+    /// One of [`stage`].
+    stage: AtomicU8,
     me: usize,
     n: usize,
     mapped: bool,
@@ -83,6 +80,7 @@ pub struct World {
     turns: AtomicUsize,
     locks: LocalLocks,
     proxy: crate::proxy::Slot,
+    devices: crate::device_heap::Slot,
     statics: Option<Refusal>,
     layout: Layout,
     settings: Settings,
@@ -103,7 +101,8 @@ impl World {
         let wants_static = !options.thread_pe && settings.static_data.unwrap_or(options.static_data);
         let offered = if wants_static { statics::offer() } else { Err(Refusal::Off) };
         let offer = offered.clone().unwrap_or_default();
-        let cards = exchange_cards(&*boot, settings, &offered, &offer)?;
+        let device = options.device.filter(|device| device.has_memory());
+        let cards = card::exchange(&*boot, settings, &offered, &offer, device)?;
         let same_image = cards.iter().all(|c| c.flags & 1 != 0 && c.static_identity == offer.identity);
         let moved = cards.iter().map(|c| c.moved).max().unwrap_or(0);
         let (fd, page) = boot.node_memory();
@@ -141,7 +140,7 @@ impl World {
         let slots = slice + memory::page();
         let device_slots = slots + settings.team_slots * size_of::<TeamSlot>();
         let internals = Internals { doorbell: slice, slots, device_slots };
-        let policy = SpinPolicy::new(n, cpus(settings));
+        let policy = SpinPolicy::new(n, card::cpus(settings));
         let fewest = cards.iter().map(|card| card.cpus as usize).min().unwrap_or(1);
         crate::placement::spread(&policy, Arc::clone(&boot), me);
         let transport: Box<dyn Transport> = match settings.transport {
@@ -155,7 +154,7 @@ impl World {
         dushmem_os::futex::register_membarrier();
         let mapped = (0..n).all(|pe| transport.maps(pe));
         let world = Arc::new(World {
-            alive: AtomicBool::new(true),
+            stage: AtomicU8::new(if device.is_some() { stage::DEVICES } else { stage::HOST }),
             me,
             n,
             mapped,
@@ -175,6 +174,7 @@ impl World {
             turns: AtomicUsize::new(0),
             locks: LocalLocks::default(),
             proxy: crate::proxy::Slot::default(),
+            devices: crate::device_heap::Slot::new(device),
             statics,
             layout,
             settings: settings.clone(),
@@ -182,6 +182,10 @@ impl World {
         });
         let everybody = world.make_predefined_teams();
         let _ = world.world_team.set(everybody);
+        if device.is_some() {
+            world.devices.belong_to(&world);
+            world.bind_device(Call::Init, false)?;
+        }
         world.boot.report(PeState::Joined);
         Ok(world)
     }
@@ -190,14 +194,23 @@ impl World {
     /// last reference to this world is dropped.
     pub fn finalize(&self) -> Result<()> {
         self.check_alive()?;
+        if let Some(heap) = self.device_heap() {
+            heap.device().leave()?;
+        }
         // Whatever context it was issued on: nothing may arrive in memory that has been given back.
         self.transport.drain();
         crate::order::full_barrier();
         // A PE that is somewhere else will not come to the barrier below: then nobody leaves.
         self.synchronise(self.world_team(), Call::Finalize, tag(&[Call::Finalize as u64]), 0)?;
-        self.alive.store(false, Ordering::Release);
+        self.stage.store(stage::OVER, Ordering::Release);
         // The synchronisation's own memory is given back below: wait until nobody looks at it any more.
+        let closed = self.device_heap().map_or(Ok(()), |heap| heap.close_peers(self));
         self.boot.barrier();
+        if let Some(heap) = self.device_heap() {
+            heap.close();
+            // Address space of one PE's device may have held all of it.
+            self.boot.barrier();
+        }
         if let Some(stride) = self.layout.stride() {
             let (fd, _) = self.boot.node_memory();
             let at = self.layout.slices_at() + (self.me * stride) as u64;
@@ -205,7 +218,7 @@ impl World {
         }
         self.boot.report(PeState::Finalized);
         self.note(DebugLevel::Info, || "finalized".into());
-        Ok(())
+        closed
     }
 
     /// This PE's number.
@@ -221,8 +234,21 @@ impl World {
     }
 
     /// False after finalize.
+    #[inline(always)]
     pub fn is_alive(&self) -> bool {
-        self.alive.load(Ordering::Relaxed)
+        self.stage.load(Ordering::Relaxed) != stage::OVER
+    }
+
+    /// True for an address in this PE's heap in a device's memory.
+    #[inline(always)]
+    pub(crate) fn is_on_device(&self, addr: usize) -> bool {
+        self.has_devices() && self.device_heap().is_some_and(|heap| heap.contains(addr, 1))
+    }
+
+    /// True where there are devices with memory of their own.
+    #[inline(always)]
+    pub(crate) fn has_devices(&self) -> bool {
+        self.stage.load(Ordering::Relaxed) == stage::DEVICES
     }
 
     /// True where all peers are reached by load and store.
@@ -351,6 +377,10 @@ impl World {
         self.transport.maps(pe) && !hidden
     }
 
+    pub(crate) fn devices(&self) -> &crate::device_heap::Slot {
+        &self.devices
+    }
+
     pub(crate) fn diary(&self) -> &Diary {
         &self.diary
     }
@@ -395,185 +425,4 @@ impl World {
     pub(crate) fn wait_slot(&self) -> &WaitSlot {
         crate::job::wait_slot(&*self.boot)
     }
-
-    /// The address to load and store for a heap object of a peer of the world; `None` for every case that
-    /// needs a closer look.
-    #[inline(always)]
-    pub(crate) fn direct(&self, ctx: &Context, addr: usize, len: usize, pe: i32) -> Option<usize> {
-        let fits = ctx.is_plain() && (pe as u32 as usize) < self.n && self.window.in_heap(addr, len);
-        if fits && self.is_alive() { Some(self.window.peer(addr, pe as usize)) } else { None }
-    }
-
-    /// The world PE that `pe` means on a context.
-    pub(crate) fn world_pe(&self, ctx: &Context, pe: i32) -> Result<usize> {
-        match ctx.team() {
-            None if (0..self.n as i32).contains(&pe) => Ok(pe as usize),
-            None => Err(Error::BadPe { arg: "pe", pe, n: self.n, of: "this job" }),
-            Some(team) => {
-                let n = team.n_pes() as usize;
-                team.world_pe(pe).ok_or(Error::BadPe { arg: "pe", pe, n, of: "the context's team" })
-            }
-        }
-    }
-
-    /// Checks PE and address of an operation and gives the world PE.
-    pub(crate) fn target(
-        &self,
-        ctx: &Context,
-        arg: &'static str,
-        addr: usize,
-        len: usize,
-        pe: i32,
-    ) -> Result<usize> {
-        self.check_alive()?;
-        let pe = self.world_pe(ctx, pe)?;
-        match self.window.translate(addr, len, pe) {
-            Some(_) => Ok(pe),
-            None => Err(self.not_symmetric(arg, addr, len)),
-        }
-    }
-
-    /// As [`World::target`], but an operation of length zero may name any address.
-    pub(crate) fn target_or_empty(
-        &self,
-        ctx: &Context,
-        arg: &'static str,
-        addr: usize,
-        len: usize,
-        pe: i32,
-    ) -> Result<usize> {
-        if len > 0 {
-            return self.target(ctx, arg, addr, len, pe);
-        }
-        self.check_alive()?;
-        self.world_pe(ctx, pe)
-    }
-
-    /// Checks that a range is own symmetric memory, and its alignment; nothing is asked of an empty one.
-    pub(crate) fn own_range(&self, arg: &'static str, addr: usize, len: usize, align: usize) -> Result<()> {
-        self.check_alive()?;
-        if len > 0 && self.window.translate(addr, len, self.me).is_none() {
-            return Err(self.not_symmetric(arg, addr, len));
-        }
-        if len > 0 && !addr.is_multiple_of(align) {
-            return Err(Error::Misaligned { arg, addr, align });
-        }
-        Ok(())
-    }
-
-    #[inline]
-    pub(crate) fn own_word(&self, arg: &'static str, addr: usize, len: usize) -> Result<()> {
-        if self.window.in_heap(addr, len) && addr.is_multiple_of(len) && self.is_alive() {
-            return Ok(());
-        }
-        self.own_range(arg, addr, len, len).map_err(Error::without_length)
-    }
-
-    #[cold]
-    pub(crate) fn not_symmetric(&self, arg: &'static str, addr: usize, len: usize) -> Error {
-        if len > isize::MAX as usize {
-            // What became of a negative count.
-            let why = "more than the address space; was the number negative?";
-            return Error::BadValue { arg: "length", value: len as i64, why };
-        }
-        if addr == 0 {
-            return Error::Null { arg };
-        }
-        let hint = match self.window.peer_of(addr) {
-            Some(_) => " (this is another PE's memory, as ptr shows it: pass the own address instead)",
-            None if self.window.in_heap(addr, 0) => " (the range begins in the heap and ends outside)",
-            None if self.window.offset_of(addr).is_some() => {
-                " (the range begins in the globals and ends outside)"
-            }
-            None => "",
-        };
-        let statics = match self.statics {
-            None => ", or of a global of the executable",
-            Some(refusal) => refusal.hint(),
-        };
-        Error::NotSymmetric { arg, addr, len, statics, hint }
-    }
-
-    /// True for read-only data of the executable while its globals are symmetric.
-    pub(crate) fn is_own_constant(&self, addr: usize, len: usize) -> bool {
-        self.statics.is_none() && dushmem_os::image::is_constant(addr, len)
-    }
-
-    /// The address, in this process, of PE `pe`'s copy, where it may be loaded from.
-    pub(crate) fn mapped_address(&self, pe: usize, addr: usize, len: usize) -> Option<*const u8> {
-        if self.mapped { self.window.translate(addr, len, pe).map(|at| at as *const u8) } else { None }
-    }
-
-    /// A number for a symmetric object that is the same on all PEs.
-    pub(crate) fn symmetric_offset(&self, addr: usize) -> usize {
-        self.window.offset_of(addr).unwrap_or(0)
-    }
-
-    /// The own address of the symmetric object with that number.
-    pub(crate) fn symmetric_object(&self, offset: usize) -> Option<usize> {
-        self.window.object_at(offset)
-    }
-
-    /// The address at which this PE can load and store PE `pe`'s copy of the object at `addr`, or null.
-    pub fn ptr(&self, addr: *const u8, pe: i32) -> Result<*mut u8> {
-        self.check_alive()?;
-        let pe = self.world_pe(&self.default_context, pe)?;
-        if pe != self.me && !self.transport.maps(pe) {
-            return Ok(core::ptr::null_mut());
-        }
-        Ok(self.window.translate(addr as usize, 1, pe).map_or(core::ptr::null_mut(), |at| at as *mut u8))
-    }
-
-    /// True if the object at `addr` can be used in operations to PE `pe`.
-    pub fn addr_accessible(&self, addr: *const u8, pe: i32) -> bool {
-        self.pe_accessible(pe) && self.window.translate(addr as usize, 1, pe as usize).is_some()
-    }
-
-    /// True if operations to PE `pe` are possible.
-    pub fn pe_accessible(&self, pe: i32) -> bool {
-        self.is_alive() && (0..self.n as i32).contains(&pe)
-    }
-}
-
-/// Exchanges the cards and checks that the PEs can live together.
-pub(crate) fn cpus(settings: &Settings) -> usize {
-    if settings.cpus > 0 { settings.cpus } else { dushmem_os::cpu::usable_cpus() }
-}
-
-fn exchange_cards(
-    boot: &dyn Bootstrap,
-    settings: &Settings,
-    offered: &core::result::Result<Offer, Refusal>,
-    offer: &Offer,
-) -> Result<Vec<Card>> {
-    let mine = Card {
-        abi: SHARED_ABI,
-        flags: offered.is_ok().into(),
-        heap: settings.heap_size,
-        team_slots: settings.team_slots as u64,
-        static_len: offer.len as u64,
-        static_identity: offer.identity,
-        moved: statics::moved() as u64,
-        transport: settings.transport as u64,
-        cpus: cpus(settings) as u64,
-    };
-    let cards: Vec<Card> = boot
-        .allgather(bytemuck::bytes_of(&mine))
-        .iter()
-        .map(|bytes| bytemuck::pod_read_unaligned(bytes))
-        .collect();
-    let differs =
-        |what: &str, value: fn(&Card) -> u64| match cards.iter().position(|c| value(c) != value(&cards[0])) {
-            None => Ok(()),
-            Some(pe) => {
-                let (all, other) = (value(&cards[0]), value(&cards[pe]));
-                let text = format!("{what}: PE 0 has {all}, PE {pe} has {other}; start all PEs alike");
-                Err(Error::Disagreement { text })
-            }
-        };
-    differs("version of the shared memory (PEs use different builds of the library)", |c| c.abi.into())?;
-    differs("DUSHMEM_SYMMETRIC_SIZE in bytes", |c| c.heap)?;
-    differs("DUSHMEM_TEAM_SLOTS", |c| c.team_slots)?;
-    differs("DUSHMEM_TRANSPORT (0: shm, 1: loopback)", |c| c.transport)?;
-    Ok(cards)
 }

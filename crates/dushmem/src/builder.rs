@@ -93,9 +93,13 @@ impl Builder {
             let value = self.settings.team_slots as i64;
             return Err(fail(Cause::BadValue { arg: "team_slots", value, why }));
         }
-        let options = InitOptions { static_data: false, thread_pe };
+        let device = backends::choose(self.settings.device, 0).map_err(fail)?;
+        let options = InitOptions { static_data: false, thread_pe, device: Some(device) };
         backends::emu::device::set_local_pes(pes);
         let core = Core::init(boot, &self.settings, options).map_err(fail)?;
+        if device.has_memory() {
+            device.attach(&core, pes).map_err(fail)?;
+        }
         core.greet();
         Ok(World::new(Engine::new(core, place)))
     }

@@ -14,23 +14,7 @@ pub struct State(UnsafeCell<KernelState>);
 // SAFETY: written at attach and detach, when no kernel of this job runs.
 unsafe impl Sync for State {}
 
-const UNSET: KernelState = KernelState {
-    magic: 0,
-    abi: KernelState::ABI,
-    size: size_of::<KernelState>() as u32,
-    my_pe: -1,
-    n_pes: 0,
-    heap: 0,
-    heap_len: 0,
-    delta: 0,
-    teams: 0,
-    team_count: 0,
-    proxy: 0,
-    internals: 0,
-    doorbell: 0,
-    remote: 0,
-    reserved: 0,
-};
+const UNSET: KernelState = KernelState::NONE;
 
 static STATE: State = State(UnsafeCell::new(UNSET));
 

@@ -4,9 +4,7 @@
 use crate::graph::capture;
 use crate::graph::work::{EngineWork, Work};
 use crate::{device, error, kernel, memory, stream};
-use dushmem_core::device::{
-    Device, DeviceMemory, Export, HeapRequest, KernelState, Module, StreamHandle, StreamOp,
-};
+use dushmem_core::device::{Device, DeviceMemory, Export, HeapRequest, StreamHandle, StreamOp};
 use dushmem_core::error::{Error, Result};
 use dushmem_core::world::World;
 use dushmem_os::memory::{Mapping, grow, memfd, page};
@@ -146,33 +144,4 @@ impl Device for Emulator {
         stream.synchronize();
         Ok(())
     }
-
-    unsafe fn push_state(&self, module: &Module, state: &KernelState) -> Result<()> {
-        check_abi(module)?;
-        let bytes = size_of::<KernelState>();
-        // SAFETY: as the caller promises; the unit copies no more than it has room for.
-        match unsafe { (module.push)(state, bytes, std::ptr::null_mut()) } {
-            0 => Ok(()),
-            code => Err(Error::Device(format!("the state for kernels could not be stored: error {code}"))),
-        }
-    }
-}
-
-/// Kernels compiled with headers of another layout would read nonsense.
-fn check_abi(module: &Module) -> Result<()> {
-    if module.abi == KernelState::ABI {
-        return Ok(());
-    }
-    let header = if module.header.is_null() {
-        "unknown headers".into()
-    } else {
-        // SAFETY: the headers register a string literal.
-        unsafe { std::ffi::CStr::from_ptr(module.header) }.to_string_lossy()
-    };
-    Err(Error::Device(format!(
-        "kernels were compiled with {header}, whose state has version {}; this library has version {}: compile \
-         them again with the library's own headers",
-        module.abi,
-        KernelState::ABI
-    )))
 }

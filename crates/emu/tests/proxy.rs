@@ -22,7 +22,7 @@ fn job(n: usize, variables: &[(&str, &str)], act: impl Fn(&Arc<World>) + Sync) {
         for boot in threads::job(n).unwrap() {
             let (act, settings) = (&act, &settings);
             scope.spawn(move || {
-                let options = InitOptions { static_data: false, thread_pe: true };
+                let options = InitOptions { static_data: false, thread_pe: true, device: None };
                 let world = World::init(boot, settings, options).unwrap();
                 Emulator.attach(&world, n).unwrap();
                 act(&world);

@@ -10,6 +10,7 @@
 //! | [`crash`] | a last word of a thread that a signal is about to end |
 //! | [`fault`] | fork handlers, and what tells a process that it is a forked child |
 //! | [`interrupt`] | being told to end, in an order that leaves time to clean up |
+//! | [`library`] | libraries that are loaded at run time |
 //! | [`machine`] | how much memory there is; which addresses belong to loaded objects |
 //! | [`image`] | the writable segments of the running executable |
 //! | [`reason`] | a system error in words for users |
@@ -28,6 +29,7 @@ pub mod fault;
 pub mod futex;
 pub mod image;
 pub mod interrupt;
+pub mod library;
 pub mod machine;
 pub mod memory;
 pub mod process;

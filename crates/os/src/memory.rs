@@ -134,6 +134,15 @@ impl Mapping {
         Ok(())
     }
 
+    /// Makes the part of this reservation that begins at byte `at` inaccessible again, with nothing behind it.
+    pub fn clear(&self, at: usize, len: usize) -> io::Result<()> {
+        assert!(at.checked_add(len).is_some_and(|end| end <= self.len));
+        let flags = MapFlags::PRIVATE | MapFlags::NORESERVE | MapFlags::FIXED;
+        // SAFETY: the target range lies in this reservation, as asserted.
+        unsafe { rustix::mm::mmap_anonymous(self.base.add(at).cast(), len, ProtFlags::empty(), flags)? };
+        Ok(())
+    }
+
     /// First byte.
     pub fn base(&self) -> *mut u8 {
         self.base

@@ -10,7 +10,7 @@ use dushmem_testkit::suites::{
 use std::sync::Arc;
 
 const PES: usize = 3;
-const OPTIONS: InitOptions = InitOptions { static_data: false, thread_pe: false };
+const OPTIONS: InitOptions = InitOptions { static_data: false, thread_pe: false, device: None };
 
 const DATA: &[fn(&Pe)] = &[
     rma::every_small_size,

@@ -15,7 +15,7 @@ fn globals_keep_their_values_whatever_later_inits_want() {
     let word = WORD.as_ptr();
     for (round, static_data) in [true, false, true, false].into_iter().enumerate() {
         let settings = Settings { heap_size: (1 + round as u64) << 20, ..Settings::defaults() };
-        let options = InitOptions { static_data, thread_pe: false };
+        let options = InitOptions { static_data, thread_pe: false, device: None };
         let world = World::init(Arc::clone(&boot), &settings, options).expect("init");
         assert_eq!(world.statics().is_none(), static_data, "round {round}");
         assert_eq!(WORD.load(Ordering::Relaxed), 0x1234_5678 + round as u64, "after init {round}");

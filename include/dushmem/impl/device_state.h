@@ -17,8 +17,11 @@ struct dushmem_impl_kernel_team {
   int32_t handle;
   uint32_t words; /* of each array of flags in the slot */
   uint32_t cell;  /* bytes of the buffer that each member has at each other */
-  uint32_t reserved;
+  uint32_t flags; /* DUSHMEM_IMPL_TEAM_DIRECT, or 0; above DUSHMEM_IMPL_TEAM_BLOCKS bits: blocks of a grid's flags */
 };
+/* Kernels of all members load and store the memory of all members. */
+#define DUSHMEM_IMPL_TEAM_DIRECT 1u
+#define DUSHMEM_IMPL_TEAM_BLOCKS 8
 
 /* All zero, or with n_pes 0, before the library is initialised. */
 struct dushmem_impl_kernel_state {

@@ -31,6 +31,17 @@ template <class U> DUSHMEM_IMPL_FN void store_far(U *at, U value) { *(volatile U
 DUSHMEM_IMPL_FN int64_t load_table(uint64_t table, int i, int n) {
   return DUSHMEM_IMPL_IS((unsigned)i < (unsigned)n) ? ((const int64_t *)(uintptr_t)table)[i] : DUSHMEM_IMPL_UNREACHABLE;
 }
+/* The halves one after the other. */
+DUSHMEM_IMPL_FN void store_flagged(chunk *at, chunk value) {
+  store_relaxed(&at->low, value.low);
+  store_release(&at->high, value.high);
+}
+DUSHMEM_IMPL_FN chunk load_flagged(const chunk *at) {
+  chunk value;
+  value.high = load_acquire(&at->high);
+  value.low = load_relaxed(&at->low);
+  return value;
+}
 template <class U> DUSHMEM_IMPL_FN U add(U *at, U value) {
   return __hip_atomic_fetch_add(at, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
 }

@@ -5,6 +5,7 @@ use crate::job::{self, By};
 use crate::report::{fail, print};
 use core::mem::offset_of;
 use dushmem_backends::UniqueId;
+use dushmem_core::device::Loaded;
 use dushmem_core::error::{Error, Result};
 
 /// Flags of `init_attr`.
@@ -208,8 +209,19 @@ pub unsafe fn set_mpi_comm_args(mpi_comm: *mut u8, attr: *mut u8, name: Name) ->
 }
 
 /// Device state of modules and libraries that the CUDA driver has loaded.
-pub unsafe fn cuda(_object: *mut c_void, name: Name) -> i32 {
-    let why = "this build has no CUDA back end, so there is no state to give to a module; kernels that dushcc has \
-               compiled run on the CPU and need no such call";
-    finish(name, Err(Error::NotSupported(why.into())))
+pub unsafe fn cuda(object: *mut c_void, name: Name) -> i32 {
+    let act = || {
+        let world = job::shared_world().ok_or(Error::NotInitialised)?;
+        if object.is_null() {
+            return Err(Error::NoObject { arg: "module" });
+        }
+        let loaded = match name.as_str().contains("culibrary") {
+            true => Loaded::Library(object as usize),
+            false => Loaded::Module(object as usize),
+        };
+        let there = !name.as_str().ends_with("finalize");
+        // SAFETY: the caller's module.
+        unsafe { dushmem_backends::device().loaded(&world, loaded, there) }
+    };
+    finish(name, act())
 }

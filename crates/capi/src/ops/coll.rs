@@ -206,6 +206,8 @@ impl ReduceNum for LongDouble {
             _ => return None,
         };
         // Unlike the tags of other types of 16 bytes, which carry a hash of their name.
-        Some(Reducer { elem: size_of::<LongDouble>(), combine, tag: (op as u32) << 8 | 0x4c44_0000 })
+        let tag = (op as u32) << 8 | 0x4c44_0000;
+        // Devices have no such type.
+        Some(Reducer { elem: size_of::<LongDouble>(), kind: None, op, combine, tag })
     }
 }

@@ -20,6 +20,11 @@ use std::sync::Arc;
 fn enqueue(name: Name, stream: *mut c_void, make: impl FnOnce(&World) -> Result<StreamOp>) -> Result<()> {
     let world = job::shared_world().ok_or(Error::NotInitialised)?;
     let op = make(&world)?;
+    if world.awaits_device()
+        && let Some(call) = op.of_world()
+    {
+        world.bind_device(call, true)?;
+    }
     // SAFETY: the program's promises about the arguments hold until the stream has run the operation.
     unsafe { dushmem_backends::device().enqueue(&world, StreamHandle(stream as usize), name.as_str(), op) }
 }

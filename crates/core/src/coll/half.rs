@@ -1,6 +1,6 @@
 //! Reductions of 16-bit floating-point numbers: each step is computed with 32 bits, and rounded to nearest,
 //! which gives the same as computing with 16 bits and rounding once.
-use super::reduce::{ReduceNum, ReduceOp, Reducer};
+use super::reduce::{ElementKind, ReduceNum, ReduceOp, Reducer};
 use crate::half::{BFloat16, Half};
 
 macro_rules! halves {
@@ -21,7 +21,8 @@ macro_rules! halves {
                                 }
                             }
                         }
-                        Some(Reducer { elem: 2, combine, tag: (op as u32) << 8 | $tag << 16 | 2 })
+                        let (kind, tag) = (Some(ElementKind::$t), (op as u32) << 8 | $tag << 16 | 2);
+                        Some(Reducer { elem: 2, kind, op, combine, tag })
                     }};
                 }
                 match op {

@@ -5,6 +5,7 @@
 //! member combines all of them; large ones are divided: each member combines one part, then all collect
 //! the parts, so each byte is read from its owner once.
 use super::barrier::data_tag;
+use crate::device_heap::{Announce, Vectors};
 use crate::error::{Call, Error, Result};
 use crate::team::Team;
 use crate::transport::mapped;
@@ -23,11 +24,49 @@ pub enum ReduceOp {
     Prod = 6,
 }
 
+/// Element types that devices combine, by the numbers that the library's kernels know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the types of their names")]
+#[repr(u32)]
+pub enum ElementKind {
+    U8 = 0,
+    U16 = 1,
+    U32 = 2,
+    U64 = 3,
+    I8 = 4,
+    I16 = 5,
+    I32 = 6,
+    I64 = 7,
+    F32 = 8,
+    F64 = 9,
+    Half = 10,
+    BFloat16 = 11,
+    ComplexF32 = 12,
+    ComplexF64 = 13,
+}
+
+impl ElementKind {
+    /// What the address of a vector has to be a multiple of.
+    pub fn align(self) -> usize {
+        use ElementKind::*;
+        match self {
+            U8 | I8 => 1,
+            U16 | I16 | Half | BFloat16 => 2,
+            U32 | I32 | F32 | ComplexF32 => 4,
+            U64 | I64 | F64 | ComplexF64 => 8,
+        }
+    }
+}
+
 /// How to combine vectors of one type.
 #[derive(Clone, Copy, Debug)]
 pub struct Reducer {
     /// Bytes of an element.
     pub elem: usize,
+    /// What the elements are, where devices can combine them: otherwise the CPU does, wherever the vectors lie.
+    pub kind: Option<ElementKind>,
+    /// What is computed, where `kind` says of what.
+    pub op: ReduceOp,
     /// `acc[i] = acc[i] op other[i]` for `n` elements. Neither pointer need be aligned beyond the element
     /// type's alignment; they don't overlap.
     pub combine: unsafe fn(acc: *mut u8, other: *const u8, n: usize),
@@ -70,12 +109,14 @@ unsafe fn each<T: Copy>(acc: *mut u8, other: *const u8, n: usize, f: impl Fn(T, 
 }
 
 macro_rules! reducer {
-    ($t:ty, $op:expr, $f:expr) => {{
+    ($t:ty, $kind:ident, $op:expr, $f:expr) => {{
         unsafe fn combine(acc: *mut u8, other: *const u8, n: usize) {
             // SAFETY: the caller's vectors.
             unsafe { each::<$t>(acc, other, n, $f) }
         }
-        Some(Reducer { elem: size_of::<$t>(), combine, tag: ($op as u32) << 8 | type_tag::<$t>() })
+        let (elem, kind, tag) =
+            (size_of::<$t>(), Some(ElementKind::$kind), ($op as u32) << 8 | type_tag::<$t>());
+        Some(Reducer { elem, kind, op: $op, combine, tag })
     }};
 }
 
@@ -88,17 +129,17 @@ fn type_tag<T: 'static>() -> u32 {
 }
 
 macro_rules! integers {
-    ($($t:ty),*) => {$(
+    ($($t:ty, $kind:ident;)*) => {$(
         impl ReduceNum for $t {
             fn reducer(op: ReduceOp) -> Option<Reducer> {
                 match op {
-                    ReduceOp::And => reducer!($t, op, |a, b| a & b),
-                    ReduceOp::Or => reducer!($t, op, |a, b| a | b),
-                    ReduceOp::Xor => reducer!($t, op, |a, b| a ^ b),
-                    ReduceOp::Max => reducer!($t, op, |a, b| if b > a { b } else { a }),
-                    ReduceOp::Min => reducer!($t, op, |a, b| if b < a { b } else { a }),
-                    ReduceOp::Sum => reducer!($t, op, |a: $t, b: $t| a.wrapping_add(b)),
-                    ReduceOp::Prod => reducer!($t, op, |a: $t, b: $t| a.wrapping_mul(b)),
+                    ReduceOp::And => reducer!($t, $kind, op, |a, b| a & b),
+                    ReduceOp::Or => reducer!($t, $kind, op, |a, b| a | b),
+                    ReduceOp::Xor => reducer!($t, $kind, op, |a, b| a ^ b),
+                    ReduceOp::Max => reducer!($t, $kind, op, |a, b| if b > a { b } else { a }),
+                    ReduceOp::Min => reducer!($t, $kind, op, |a, b| if b < a { b } else { a }),
+                    ReduceOp::Sum => reducer!($t, $kind, op, |a: $t, b: $t| a.wrapping_add(b)),
+                    ReduceOp::Prod => reducer!($t, $kind, op, |a: $t, b: $t| a.wrapping_mul(b)),
                 }
             }
         }
@@ -109,18 +150,29 @@ macro_rules! integers {
         }
     )*};
 }
-integers!(i8, u8, i16, u16, i32, u32, i64, u64, isize, usize);
+integers! {
+    i8, I8;
+    u8, U8;
+    i16, I16;
+    u16, U16;
+    i32, I32;
+    u32, U32;
+    i64, I64;
+    u64, U64;
+    isize, I64;
+    usize, U64;
+}
 
 macro_rules! floats {
-    ($($t:ty),*) => {$(
+    ($($t:ty, $kind:ident, $complex:ident;)*) => {$(
         impl ReduceNum for $t {
             fn reducer(op: ReduceOp) -> Option<Reducer> {
                 match op {
                     // A NaN among the operands is the result, whichever rank it comes from.
-                    ReduceOp::Max => reducer!($t, op, |a: $t, b: $t| if a.is_nan() || a > b { a } else if b.is_nan() || b > a { b } else if a.is_sign_negative() { b } else { a }),
-                    ReduceOp::Min => reducer!($t, op, |a: $t, b: $t| if a.is_nan() || a < b { a } else if b.is_nan() || b < a { b } else if a.is_sign_negative() { a } else { b }),
-                    ReduceOp::Sum => reducer!($t, op, |a, b| a + b),
-                    ReduceOp::Prod => reducer!($t, op, |a, b| a * b),
+                    ReduceOp::Max => reducer!($t, $kind, op, |a: $t, b: $t| if a.is_nan() || a > b { a } else if b.is_nan() || b > a { b } else if a.is_sign_negative() { b } else { a }),
+                    ReduceOp::Min => reducer!($t, $kind, op, |a: $t, b: $t| if a.is_nan() || a < b { a } else if b.is_nan() || b < a { b } else if a.is_sign_negative() { a } else { b }),
+                    ReduceOp::Sum => reducer!($t, $kind, op, |a, b| a + b),
+                    ReduceOp::Prod => reducer!($t, $kind, op, |a, b| a * b),
                     _ => None,
                 }
             }
@@ -128,11 +180,11 @@ macro_rules! floats {
         impl ReduceNum for Complex<$t> {
             fn reducer(op: ReduceOp) -> Option<Reducer> {
                 match op {
-                    ReduceOp::Sum => reducer!(Complex<$t>, op, |a: Complex<$t>, b: Complex<$t>| Complex {
+                    ReduceOp::Sum => reducer!(Complex<$t>, $complex, op, |a: Complex<$t>, b: Complex<$t>| Complex {
                         re: a.re + b.re,
                         im: a.im + b.im,
                     }),
-                    ReduceOp::Prod => reducer!(Complex<$t>, op, |a: Complex<$t>, b: Complex<$t>| Complex {
+                    ReduceOp::Prod => reducer!(Complex<$t>, $complex, op, |a: Complex<$t>, b: Complex<$t>| Complex {
                         re: a.re * b.re - a.im * b.im,
                         im: a.re * b.im + a.im * b.re,
                     }),
@@ -142,7 +194,10 @@ macro_rules! floats {
         }
     )*};
 }
-floats!(f32, f64);
+floats! {
+    f32, F32, ComplexF32;
+    f64, F64, ComplexF64;
+}
 
 impl World {
     /// Combines `n` elements at `source` of every member, by rank, and stores the result at `dest` of every
@@ -165,12 +220,23 @@ impl World {
         let bytes = n.checked_mul(reducer.elem).filter(|&bytes| bytes <= isize::MAX as usize);
         let checked = bytes
             .ok_or(overflow)
-            .and_then(|bytes| self.own_buffers(dest, bytes, source, bytes, true).map(|()| bytes));
-        let bytes = match checked {
-            Ok(bytes) => bytes,
+            .and_then(|bytes| Ok((bytes, self.own_buffers(dest, bytes, source, bytes, true)?)));
+        let (bytes, device) = match checked {
+            Ok(checked) => checked,
             Err(error) => return self.refuse(team, call, error),
         };
         let sign = data_tag(call, &[bytes as u64, reducer.tag.into()]);
+        if device {
+            let vectors = Vectors { dest: dest as usize, source: source as usize, n, reducer };
+            // SAFETY: both were checked.
+            return unsafe {
+                self.reduce_on_device(
+                    team,
+                    Announce { call, sign, bytes, argument: reducer.tag.into() },
+                    vectors,
+                )
+            };
+        }
         let members = team.pes().len();
         let epoch = self.announce(team, call, bytes as u64, reducer.tag.into());
         if team.carries(bytes) {
@@ -261,14 +327,25 @@ impl World {
         let checked = total
             .filter(|&total| total <= isize::MAX as usize)
             .ok_or(overflow)
-            .and_then(|total| self.own_buffers(dest, n * reducer.elem, source, total, true).map(|()| total));
-        let total = match checked {
-            Ok(total) => total,
+            .and_then(|total| Ok((total, self.own_buffers(dest, n * reducer.elem, source, total, true)?)));
+        let (total, device) = match checked {
+            Ok(checked) => checked,
             Err(error) => return self.refuse(team, call, error),
         };
         let bytes = n * reducer.elem;
         let mine = team.me() * bytes;
         let sign = data_tag(call, &[bytes as u64, reducer.tag.into()]);
+        if device {
+            let vectors = Vectors { dest: dest as usize, source: source as usize, n, reducer };
+            // SAFETY: both were checked.
+            return unsafe {
+                self.reduce_scatter_on_device(
+                    team,
+                    Announce { call, sign, bytes, argument: reducer.tag.into() },
+                    vectors,
+                )
+            };
+        }
         let epoch = self.announce(team, call, bytes as u64, reducer.tag.into());
         if team.carries(total) {
             // SAFETY: payload buffers of this epoch; source and destination were checked.
@@ -301,16 +378,16 @@ impl World {
 }
 
 /// Local memory aligned for every element type.
-pub(super) struct Scratch {
+pub(crate) struct Scratch {
     words: Vec<u128>,
 }
 
 impl Scratch {
-    pub(super) fn new(bytes: usize) -> Scratch {
+    pub(crate) fn new(bytes: usize) -> Scratch {
         Scratch { words: vec![0; bytes.div_ceil(16) + 1] }
     }
 
-    pub(super) fn start(&mut self) -> *mut u8 {
+    pub(crate) fn start(&mut self) -> *mut u8 {
         self.words.as_mut_ptr().cast()
     }
 
@@ -323,7 +400,7 @@ impl Scratch {
 }
 
 /// The elements that the member of `rank` combines: parts differ by at most one cache line.
-pub(super) fn part(n: usize, members: usize, rank: usize) -> (usize, usize) {
+pub(crate) fn part(n: usize, members: usize, rank: usize) -> (usize, usize) {
     let each = n.div_ceil(members).next_multiple_of(16);
     ((rank * each).min(n), ((rank + 1) * each).min(n))
 }

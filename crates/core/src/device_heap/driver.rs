@@ -20,6 +20,8 @@ pub struct Identity {
     pub granule: u64,
     /// Whether kernels of different processes run at the same time.
     pub concurrent: bool,
+    /// Multiprocessors.
+    pub processors: u32,
     /// Whether peers in other processes import chunks by file descriptor ([`Export::Fd`]); otherwise a heap is one
     /// chunk, and lies where the driver puts it.
     pub chunks: bool,
@@ -38,6 +40,23 @@ pub enum Sharing {
     Turns,
 }
 
+/// What the PEs of a job agree on when they bind their devices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Agreed {
+    /// How they share them.
+    pub sharing: Sharing,
+    /// Most PEs that use one device.
+    pub on_one: u32,
+    /// Most blocks of a collective kernel that can run at the same time on every PE, at least 1: the same number on
+    /// all PEs.
+    pub blocks: u32,
+}
+
+impl Agreed {
+    /// Blocks for which a collective's slot has flags.
+    pub const MOST_BLOCKS: u32 = 128;
+}
+
 /// A reduction of vectors that lie in memory which the device addresses: element i of every destination becomes
 /// element i of the sources, combined in their order. Sources may be destinations.
 #[derive(Clone, Copy, Debug)]
@@ -52,7 +71,8 @@ pub struct Combine<'a> {
     pub reducer: &'a Reducer,
 }
 
-/// A device with memory of its own, as one PE uses it. May be called from any thread.
+/// A device with memory of its own, as one PE uses it. May be called from any thread. What is begun is done in the order
+/// of the calls, all of it in one stream: a copy after a combination sees its result.
 pub trait HeapDevice: Debug + Send + Sync {
     /// What it is called in messages.
     fn name(&self) -> String;
@@ -66,7 +86,11 @@ pub trait HeapDevice: Debug + Send + Sync {
     /// Takes address space, at `at` if that is free. Gives its first address; it is given back with the device.
     fn reserve(&self, at: Option<usize>, bytes: usize) -> Result<usize>;
 
-    /// Own memory at `at`, in address space that was reserved, zeroed. `bytes` is a multiple of the granule.
+    /// Own memory at `at`, in address space that was reserved, zeroed. `bytes` is a multiple of the granule. Where PEs
+    /// are threads of one process, all their memory lies in one reservation, that of PE 0, and every PE's device is to
+    /// reach all of it: no PE imports another one's. Without [`Identity::chunks`] the driver chooses the place.
+    ///
+    /// Dropping it gives the memory back; nobody uses it then.
     fn allocate(&self, at: usize, bytes: usize) -> Result<Box<dyn DeviceMemory>>;
 
     /// A peer's memory, from what it exported, at `at` in reserved address space (anywhere for [`Export::Opaque`]).
@@ -85,12 +109,19 @@ pub trait HeapDevice: Debug + Send + Sync {
     /// Whether the address is one of memory of a device, from whatever allocator.
     fn is_device(&self, address: usize) -> bool;
 
-    /// Begins a copy. The source is in use, and the destination not complete, until [`HeapDevice::flush`]. Copies
-    /// take place in the order of the calls.
+    /// Begins a copy. The source is in use, and the destination not complete, until [`HeapDevice::flush`]. Either side
+    /// may be memory of this or of another device, or of the host, pinned or not, whatever its pages are: symmetric
+    /// memory of the host is a shared mapping.
     ///
     /// # Safety
     /// Both ranges are valid until then; they don't overlap.
     unsafe fn copy(&self, dest: usize, source: usize, bytes: usize) -> Result<()>;
+
+    /// Begins to set bytes to zero, in memory of a device.
+    ///
+    /// # Safety
+    /// The range is valid until [`HeapDevice::flush`].
+    unsafe fn zero(&self, at: usize, bytes: usize) -> Result<()>;
 
     /// Begins a copy of `n` elements of `elem` bytes; strides are in bytes, at least `elem`.
     ///
@@ -120,11 +151,12 @@ pub trait HeapDevice: Debug + Send + Sync {
     /// The source is valid.
     unsafe fn load(&self, source: usize, bytes: usize) -> Result<[u8; 16]>;
 
-    /// Loads up to 16 bytes while others wait: as [`HeapDevice::load`], but not behind what was begun before.
+    /// Reads memory of a device, any number of bytes, but not behind what was begun before: for waiting. An aligned
+    /// word of up to 8 bytes is read by one access.
     ///
     /// # Safety
     /// The source is valid.
-    unsafe fn peek(&self, source: usize, bytes: usize) -> Result<[u8; 16]>;
+    unsafe fn peek(&self, source: usize, to: &mut [u8]) -> Result<()>;
 
     /// Performs an atomic operation by the device, after all that was begun before. With `fetch` it is complete at
     /// return, and the old value is given; otherwise at [`HeapDevice::flush`].
@@ -133,7 +165,8 @@ pub trait HeapDevice: Debug + Send + Sync {
     /// The word is valid, and aligned.
     unsafe fn amo(&self, at: usize, request: AmoRequest, fetch: bool) -> Result<u64>;
 
-    /// Begins to combine vectors.
+    /// Begins to combine vectors, of a type that has an [`ElementKind`](crate::coll::reduce::ElementKind). There is at
+    /// least one source and one destination.
     ///
     /// # Safety
     /// The vectors are valid until [`HeapDevice::flush`], and aligned for their type.
@@ -142,8 +175,10 @@ pub trait HeapDevice: Debug + Send + Sync {
     /// Waits for all that was begun. Returns at once, without a call of the driver, where there is nothing.
     fn flush(&self) -> Result<()>;
 
-    /// Has kernels of all modules of the PE, also of those that come later, know this state. The tables that it
-    /// points to are device addresses, made by [`HeapDevice::table`].
+    /// Has kernels of all modules of the PE, also of those that come later, know this state: units that were registered
+    /// ([`Device::add_module`](crate::device::Device::add_module)), modules that the program names, the library's own.
+    /// The tables that it points to are device addresses, made by [`HeapDevice::table`]. Fields that only the driver
+    /// knows are 0 here and filled in by it: `notice`, and `proxy` where PEs are hidden (`remote`).
     fn set_state(&self, state: &KernelState) -> Result<()>;
 
     /// Memory for a table that kernels read, zeroed; lives as long as the device.
@@ -153,6 +188,10 @@ pub trait HeapDevice: Debug + Send + Sync {
     /// so that a kernel never sees a handle with another team's data.
     fn set_team(&self, table: usize, slot: usize, entry: &KernelTeam) -> Result<()>;
 
-    /// The job's PEs have agreed on how they share the device.
-    fn set_sharing(&self, sharing: Sharing);
+    /// The job's PEs have agreed; called once, before [`HeapDevice::reserve`].
+    fn set_agreed(&self, agreed: Agreed);
+
+    /// The PE leaves its job: waits for all that uses its memory, in streams of the program too, since kernels may.
+    /// Nothing but [`HeapDevice::flush`] and dropping memory follows.
+    fn leave(&self) -> Result<()>;
 }

@@ -288,7 +288,7 @@ pub fn custom(pe: &Pe) {
         }
     }
     let world = pe.team(handles::WORLD).unwrap();
-    let reducer = Reducer { elem: 16, combine, tag: 0xabcd_0000 };
+    let reducer = Reducer { elem: 16, kind: None, op: ReduceOp::Sum, combine, tag: 0xabcd_0000 };
     let room = room(pe, 80_016);
     // Not commutative: shows the order of the ranks.
     let fold = |a: u128, b: u128| a.wrapping_mul(3).wrapping_add(b);

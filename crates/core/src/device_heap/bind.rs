@@ -1,0 +1,384 @@
+//! Choosing the devices of a job. All PEs take part; nothing is chosen before each of them knows its own.
+use super::courier::{Courier, Listener};
+use super::driver::{Agreed, HeapDevice, Identity, Sharing};
+use super::grow::{Chunk, Peers};
+use super::heap::{Chunks, DeviceHeap, Parts, Plan};
+use super::kernels::Tables;
+use crate::device::{Device, KernelState};
+use crate::env::{DebugLevel, HeapKind};
+use crate::error::{Call, Error, Result};
+use crate::size::Size;
+use crate::sync::tag;
+use crate::window::DEVICE_BASE;
+use crate::world::World;
+use bytemuck::{Pod, Zeroable};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+
+/// Most bytes of a slice where nobody says how many.
+const DEFAULT_MOST: u64 = 128 << 30;
+
+/// The devices of a world: which could be bound, and what was.
+#[derive(Debug, Default)]
+pub(crate) struct Slot {
+    device: Option<&'static dyn Device>,
+    world: OnceLock<Weak<World>>,
+    bound: OnceLock<DeviceHeap>,
+    changing: Mutex<()>,
+}
+
+impl Slot {
+    pub(crate) fn new(device: Option<&'static dyn Device>) -> Slot {
+        Slot { device, ..Slot::default() }
+    }
+
+    /// Says whose they are.
+    pub(crate) fn belong_to(&self, world: &Arc<World>) {
+        let _ = self.world.set(Arc::downgrade(world));
+    }
+
+    /// While this is held no heap is bound, and no team made or destroyed.
+    pub(super) fn changing(&self) -> MutexGuard<'_, ()> {
+        self.changing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a PE has to offer when devices are bound.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+struct Offer {
+    uuid: [u8; 16],
+    /// What others find it by.
+    token: [u8; 16],
+    memory: u64,
+    granule: u64,
+    /// Most bytes of a slice, as the environment says; 0: it does not.
+    most: u64,
+    pid: u32,
+    processors: u32,
+    /// [`offered`]
+    state: u32,
+    concurrent: u32,
+    chunks: u32,
+    host: u32,
+}
+
+/// How far a PE is.
+mod offered {
+    /// The program may still choose a device.
+    pub const NOTHING: u32 = 0;
+    pub const DEVICE: u32 = 1;
+    /// It can't use one.
+    pub const ERROR: u32 = 2;
+}
+
+impl Offer {
+    fn of(identity: &Identity) -> Offer {
+        Offer {
+            uuid: identity.uuid,
+            memory: identity.memory,
+            granule: identity.granule,
+            processors: identity.processors,
+            state: offered::DEVICE,
+            concurrent: identity.concurrent.into(),
+            chunks: identity.chunks.into(),
+            ..Offer::zeroed()
+        }
+    }
+}
+
+/// What follows from all offers.
+fn agree(offers: &[Offer]) -> Agreed {
+    let with = |offer: &Offer| offers.iter().filter(|other| other.uuid == offer.uuid).count() as u32;
+    let on_one = offers.iter().map(with).max().unwrap_or(1);
+    let sharing = match () {
+        _ if in_threads(offers) => Sharing::Threads,
+        _ if on_one == 1 => Sharing::Alone,
+        _ if offers.iter().all(|offer| offer.concurrent != 0) => Sharing::Concurrent,
+        _ => Sharing::Turns,
+    };
+    // A quarter of the threads that a multiprocessor takes, which leaves room for kernels of the program.
+    let blocks = offers.iter().map(|offer| offer.processors.saturating_mul(4) / with(offer)).min();
+    Agreed { sharing, on_one, blocks: blocks.unwrap_or(1).clamp(1, Agreed::MOST_BLOCKS) }
+}
+
+/// Whether PEs are threads of one process.
+fn in_threads(offers: &[Offer]) -> bool {
+    offers.len() > 1 && offers.iter().all(|offer| offer.pid == offers[0].pid)
+}
+
+/// How the slices are laid out.
+fn plan(offers: &[Offer], slots: usize, heap_size: u64) -> Result<Plan> {
+    let chunks = offers.iter().all(|offer| offer.chunks != 0);
+    let granule = offers.iter().map(|offer| offer.granule.max(4096)).max().unwrap_or(4096) as usize;
+    let memory = offers.iter().map(|offer| offer.memory).min().unwrap_or(0);
+    let mut plan = Plan { pes: offers.len(), slots, slice: 0, stride: 0, granule };
+    let own = plan.heap_at() as u64;
+    // A heap that is one chunk takes all its memory at once.
+    let most = match offers[0].most {
+        0 if chunks => memory.min(DEFAULT_MOST).saturating_sub(own),
+        0 => heap_size,
+        most => most,
+    };
+    let slice = most.checked_add(own).map(|slice| slice.next_multiple_of(granule as u64));
+    let stride = slice.and_then(u64::checked_next_power_of_two);
+    let (Some(slice), Some(stride)) = (slice, stride.filter(|stride| *stride <= 1 << 44)) else {
+        return Err(Error::BadEnvironment {
+            variable: "DUSHMEM_DEVICE_HEAP_SIZE".into(),
+            value: most.to_string(),
+            why: "more than any device has".into(),
+        });
+    };
+    (plan.slice, plan.stride) = (slice as usize, stride as usize);
+    Ok(plan)
+}
+
+impl World {
+    /// What is bound.
+    #[inline]
+    pub fn device_heap(&self) -> Option<&DeviceHeap> {
+        self.devices().bound.get()
+    }
+
+    /// True where there are devices with memory of their own, of which none is bound yet.
+    pub fn awaits_device(&self) -> bool {
+        self.has_devices() && self.device_heap().is_none()
+    }
+
+    /// Binds the devices of the job, if each PE has one. `insist`: a PE that has chosen none takes the first one.
+    /// Collective over all PEs, in the call `call`; fails on all of them. Nothing happens where there are none, or
+    /// where it has happened.
+    pub fn bind_device(&self, call: Call, insist: bool) -> Result<Option<&DeviceHeap>> {
+        let slot = self.devices();
+        let (Some(device), Some(world)) = (slot.device, slot.world.get().and_then(Weak::upgrade)) else {
+            return Ok(None);
+        };
+        if self.device_heap().is_none()
+            && let Some(heap) = self.bind(call, device.bind(&world, insist))?
+        {
+            let _one = slot.changing();
+            heap.publish_all(self)?;
+            let state: KernelState = heap.kernel_state(self);
+            heap.device.set_state(&state)?;
+            let _ = slot.bound.set(heap);
+        }
+        Ok(self.device_heap())
+    }
+
+    /// Binds what each PE has found. Collective.
+    fn bind(&self, call: Call, found: Result<Option<Arc<dyn HeapDevice>>>) -> Result<Option<DeviceHeap>> {
+        let (me, n, settings) = (self.my_pe() as usize, self.n_pes() as usize, self.settings());
+        let listener = Listener::new();
+        let mut mine = match &found {
+            Ok(Some(device)) => Offer::of(&device.identity()),
+            Ok(None) => Offer { state: offered::NOTHING, ..Offer::zeroed() },
+            Err(_) => Offer { state: offered::ERROR, ..Offer::zeroed() },
+        };
+        mine.pid = dushmem_os::fault::pid();
+        mine.most = settings.device_heap.unwrap_or(0);
+        mine.host = (settings.heap_kind == HeapKind::Host).into();
+        match &listener {
+            Ok((_, token)) => mine.token = *token,
+            Err(_) => mine.state = offered::ERROR,
+        }
+        let sign = tag(&[call as u64, 0xb15d]);
+        let all = self.exchange(self.world_team(), call, sign, 0, bytemuck::bytes_of(&mine));
+        let (found, (listener, _), all) = (found?, listener?, all?);
+        let offers: Vec<Offer> =
+            all.chunks_exact(size_of::<Offer>()).map(bytemuck::pod_read_unaligned).collect();
+        if let Some(pe) = offers.iter().position(|offer| offer.state == offered::ERROR) {
+            return Err(Error::Device(format!("PE {pe} can't use its device; its own line says why")));
+        }
+        let chosen = offers.iter().all(|offer| offer.state == offered::DEVICE);
+        let Some(device) = found.filter(|_| chosen) else { return Ok(None) };
+        let differs = |what: &str, value: fn(&Offer) -> u64| match offers
+            .iter()
+            .position(|offer| value(offer) != value(&offers[0]))
+        {
+            None => Ok(()),
+            Some(pe) => {
+                let (all, other) = (value(&offers[0]), value(&offers[pe]));
+                let text = format!("{what}: PE 0 has {all}, PE {pe} has {other}; start all PEs alike");
+                Err(Error::Disagreement { text })
+            }
+        };
+        differs("DUSHMEM_DEVICE_HEAP_SIZE in bytes (0: not set)", |offer| offer.most)?;
+        differs("DUSHMEM_HEAP_KIND (0: device, 1: host)", |offer| offer.host.into())?;
+        let (agreed, plan) = (agree(&offers), plan(&offers, self.team_slots(), settings.heap_size)?);
+        device.set_agreed(agreed);
+        let parts = match settings.heap_kind {
+            HeapKind::Device => self.lay_out(call, &*device, &offers, plan, listener)?,
+            HeapKind::Host => self.pin_window(call, &*device)?,
+        };
+        let Laid { slice, delta, mapped, chunks, courier } = parts;
+        let reach =
+            |pe: usize| if self.kernels_reach(pe) { delta[pe] as i64 } else { KernelState::UNREACHABLE };
+        let seen: Vec<i64> = (0..n).map(reach).collect();
+        let tables = Tables::make(&*device, &seen, plan.slots);
+        let tables = self.all_well(call, "making the kernels' tables", tables)?;
+        self.note(DebugLevel::Info, || {
+            let (name, sharing) = (device.name(), agreed.sharing);
+            format!("device {name}, {sharing:?}, {} PEs on one, {} blocks", agreed.on_one, agreed.blocks)
+        });
+        let kind = settings.heap_kind;
+        Ok(Some(DeviceHeap::new(Parts {
+            device,
+            agreed,
+            kind,
+            me,
+            plan,
+            slice,
+            delta,
+            mapped,
+            chunks,
+            courier,
+            tables,
+        })))
+    }
+
+    /// The slices, with memory for the library's part.
+    fn lay_out(
+        &self,
+        call: Call,
+        device: &dyn HeapDevice,
+        offers: &[Offer],
+        plan: Plan,
+        listener: Listener,
+    ) -> Result<Laid> {
+        let (me, n, stride) = (self.my_pe() as usize, plan.pes, plan.stride);
+        let here = in_threads(offers);
+        let chunks = offers.iter().all(|offer| offer.chunks != 0);
+        let need = if chunks { plan.chunk(0, plan.heap_at()) } else { plan.slice };
+        let (mut slice, mut courier) = (0, None);
+        let mut delta: Box<[isize]> = (0..n).map(|pe| (((pe + n - me) % n) * stride) as isize).collect();
+        if here {
+            // One reservation, of PE 0's device, in which every PE has its place.
+            let total = n.checked_mul(stride).ok_or_else(|| too_much(n, stride));
+            let base = if me == 0 && chunks { total.and_then(|total| reserve(device, total)) } else { Ok(0) };
+            let said = base.as_ref().map_or(0u64, |&base| base as u64);
+            let sign = tag(&[call as u64, 0xba5e]);
+            let all = self.exchange(self.world_team(), call, sign, 0, &said.to_ne_bytes());
+            self.all_well(call, "reserving addresses for device memory", base)?;
+            let base = u64::from_ne_bytes(all?[..8].try_into().unwrap_or_default()) as usize;
+            slice = base + me * stride;
+            delta = (0..n).map(|pe| (pe as isize - me as isize) * stride as isize).collect();
+        } else {
+            if chunks {
+                let base = n.checked_mul(stride).ok_or_else(|| too_much(n, stride));
+                let base = base.and_then(|total| reserve(device, total));
+                slice = self.all_well(call, "reserving addresses for device memory", base)?;
+            }
+            let others: Vec<_> = offers.iter().map(|offer| (offer.token, offer.pid)).collect();
+            if n > 1 && chunks {
+                let met = listener.meet(me, &others);
+                courier = Some(self.all_well(call, "meeting to pass device memory", met)?);
+            }
+        }
+        let peers = match &courier {
+            Some(courier) => Peers::Sent(courier),
+            None if here => Peers::Here,
+            None => Peers::Told,
+        };
+        let others = |pe: usize| slice.wrapping_add_signed(delta[pe]);
+        let Chunk { own, theirs, at } = self.chunk(call, device, peers, 0, slice, &others, need)?;
+        if !chunks {
+            // Each lies where the driver has put it.
+            slice = at[me];
+            let at = if here { self.everybodys(call, slice)? } else { at };
+            delta = at.iter().map(|&at| at.wrapping_sub(slice) as isize).collect();
+        }
+        Ok(Laid { slice, delta, mapped: need, chunks: Chunks { own: vec![own], theirs }, courier })
+    }
+
+    /// One number of each PE.
+    fn everybodys(&self, call: Call, mine: usize) -> Result<Vec<usize>> {
+        let sign = tag(&[call as u64, 0xe7e7]);
+        let all = self.exchange(self.world_team(), call, sign, 0, &mine.to_ne_bytes())?;
+        Ok(all
+            .chunks_exact(8)
+            .map(|word| usize::from_ne_bytes(word.try_into().unwrap_or_default()))
+            .collect())
+    }
+
+    /// Lets the device use the host's heaps of all PEs.
+    fn pin_window(&self, call: Call, device: &dyn HeapDevice) -> Result<Laid> {
+        let window = self.window();
+        let (slice, (heap, len)) = (window.slice() as usize, window.heap());
+        let mut done = Ok(());
+        for pe in 0..self.n_pes() as usize {
+            // SAFETY: mapped as long as this world lives, which owns the heap that unpins it.
+            done = done.and_then(|()| unsafe { device.pin(window.peer(slice, pe), heap + len - slice) });
+        }
+        self.all_well(call, "letting the device use the heaps of the host", done)?;
+        let delta = window.deltas().into();
+        Ok(Laid { slice: 0, delta, mapped: 0, chunks: Chunks::default(), courier: None })
+    }
+}
+
+/// What [`World::lay_out`] has made.
+struct Laid {
+    slice: usize,
+    delta: Box<[isize]>,
+    mapped: usize,
+    chunks: Chunks,
+    courier: Option<Courier>,
+}
+
+fn too_much(n: usize, stride: usize) -> Error {
+    Error::BadEnvironment {
+        variable: "DUSHMEM_DEVICE_HEAP_SIZE".into(),
+        value: Size::show(stride as u64),
+        why: format!("for {n} PEs more than the address space"),
+    }
+}
+
+/// Address space, at the usual place if that is free.
+fn reserve(device: &dyn HeapDevice, bytes: usize) -> Result<usize> {
+    device.reserve(Some(DEVICE_BASE), bytes).or_else(|_| device.reserve(None, bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn offer(device: u8, pid: u32, concurrent: bool) -> Offer {
+        let identity = Identity {
+            uuid: [device; 16],
+            memory: 141 << 30,
+            granule: 2 << 20,
+            concurrent,
+            processors: 132,
+            chunks: true,
+        };
+        Offer { pid, ..Offer::of(&identity) }
+    }
+
+    #[test]
+    fn how_devices_are_shared() {
+        let shared = |offers: &[Offer]| agree(offers).sharing;
+        assert_eq!(shared(&[offer(1, 10, false)]), Sharing::Alone);
+        assert_eq!(shared(&[offer(1, 10, false), offer(2, 11, false)]), Sharing::Alone);
+        assert_eq!(shared(&[offer(1, 10, false), offer(1, 11, false)]), Sharing::Turns);
+        assert_eq!(
+            shared(&[offer(1, 10, true), offer(1, 11, true), offer(2, 12, true)]),
+            Sharing::Concurrent
+        );
+        assert_eq!(shared(&[offer(1, 10, true), offer(1, 11, false)]), Sharing::Turns);
+        assert_eq!(shared(&[offer(1, 10, false), offer(1, 10, false)]), Sharing::Threads);
+        let agreed = agree(&[offer(1, 10, true), offer(1, 11, true), offer(2, 12, true)]);
+        assert_eq!((agreed.on_one, agreed.blocks), (2, 128));
+        assert_eq!(agree(&vec![offer(1, 10, true); 8]).blocks, 66);
+    }
+
+    #[test]
+    fn slices_are_powers_of_two_and_hold_what_was_asked_for() {
+        let mut offers = [offer(1, 10, true), offer(1, 11, true)];
+        let plan = |offers: &[Offer]| super::plan(offers, 256, 1 << 30);
+        let all = plan(&offers).unwrap();
+        assert_eq!((all.slice, all.stride), (128 << 30, 128 << 30));
+        offers.iter_mut().for_each(|offer| offer.most = 1 << 30);
+        let one = plan(&offers).unwrap();
+        assert!(one.slice - one.heap_at() >= 1 << 30 && one.stride == 2 << 30, "{one:?}");
+        offers.iter_mut().for_each(|offer| offer.most = u64::MAX);
+        assert!(plan(&offers).is_err());
+    }
+}

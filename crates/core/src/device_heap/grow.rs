@@ -1,0 +1,205 @@
+//! Getting memory for the slices, all PEs alike, and the peers' into this process.
+use super::courier::Courier;
+use super::driver::HeapDevice;
+use super::heap::{DeviceHeap, Plan};
+use crate::device::{DeviceMemory, Export};
+use crate::env::DebugLevel;
+use crate::error::{Call, Error, Result};
+use crate::size::Size;
+use crate::sync::tag;
+use crate::world::World;
+use std::sync::atomic::Ordering;
+
+/// Least bytes of one chunk: getting one takes a millisecond, however large it is.
+const LEAST: usize = 64 << 20;
+/// Most bytes of what stands for memory in another process.
+const OPAQUE: usize = 128;
+
+/// How the memory of peers is reached.
+#[derive(Clone, Copy)]
+pub(super) enum Peers<'a> {
+    /// It is in this process.
+    Here,
+    /// By descriptors, at these addresses.
+    Sent(&'a Courier),
+    /// By what the driver tells, where it likes.
+    Told,
+}
+
+/// What a chunk came to.
+pub(super) struct Chunk {
+    pub(super) own: Box<dyn DeviceMemory>,
+    pub(super) theirs: Vec<Box<dyn DeviceMemory>>,
+    /// By PE, where it lies in this process; 0 where it is not known here.
+    pub(super) at: Vec<usize>,
+}
+
+impl Plan {
+    /// Bytes of the next chunk, so that `need` bytes of a slice are memory where `mapped` are.
+    pub(super) fn chunk(&self, mapped: usize, need: usize) -> usize {
+        (need - mapped).max(LEAST).next_multiple_of(self.granule).min(self.slice - mapped)
+    }
+}
+
+impl World {
+    /// Tells all PEs whether each could do its part. Collective. Who failed gets its own error, the others one that
+    /// says who it was.
+    pub(super) fn all_well<T>(&self, call: Call, step: &'static str, done: Result<T>) -> Result<T> {
+        let sign = tag(&[call as u64, 0x5eed, step.len() as u64]);
+        let all = self.exchange(self.world_team(), call, sign, 0, &[u8::from(done.is_ok())]);
+        let done = done?;
+        match all?.iter().position(|&well| well == 0) {
+            None => Ok(done),
+            Some(pe) => Err(Error::Device(format!("{step} failed on PE {pe}, whose own line says why"))),
+        }
+    }
+
+    /// A chunk of `bytes` bytes in every slice, `at` in the own one, at `others` for the peers'. Collective.
+    #[allow(clippy::too_many_arguments, reason = "also called before there is a heap")]
+    pub(super) fn chunk(
+        &self,
+        call: Call,
+        device: &dyn HeapDevice,
+        peers: Peers<'_>,
+        number: u32,
+        at: usize,
+        others: &dyn Fn(usize) -> usize,
+        bytes: usize,
+    ) -> Result<Chunk> {
+        let (me, n) = (self.my_pe() as usize, self.n_pes() as usize);
+        let own = device.allocate(at, bytes);
+        self.enough(call, device, &own, bytes)?;
+        let own = own?;
+        let mut at = vec![0; n];
+        at[me] = own.base();
+        let mut theirs = Vec::new();
+        if n == 1 {
+            return Ok(Chunk { own, theirs, at });
+        }
+        let imported = match peers {
+            Peers::Here => {
+                let mine = at[me];
+                at = (0..n).map(others).collect();
+                at[me] = mine;
+                Ok(())
+            }
+            Peers::Sent(courier) => {
+                self.import_sent(device, courier, number, &*own, others, &mut theirs, &mut at)
+            }
+            Peers::Told => self.import_told(call, device, &*own, &mut theirs, &mut at),
+        };
+        self.all_well(call, "reaching the other PEs' device memory", imported)?;
+        Ok(Chunk { own, theirs, at })
+    }
+
+    /// Tells all PEs whether each has got its memory; an error that is the same on all of them where one has not.
+    fn enough(
+        &self,
+        call: Call,
+        device: &dyn HeapDevice,
+        own: &Result<Box<dyn DeviceMemory>>,
+        bytes: usize,
+    ) -> Result<()> {
+        let mut said = [0; 16];
+        said[..8].copy_from_slice(&u64::from(own.is_err()).to_ne_bytes());
+        said[8..].copy_from_slice(&device.free_memory().unwrap_or(0).to_ne_bytes());
+        let sign = tag(&[call as u64, 0xc4a2, bytes as u64]);
+        let all = self.exchange(self.world_team(), call, sign, bytes as u64, &said)?;
+        let word =
+            |said: &[u8], at: usize| u64::from_ne_bytes(said[at..at + 8].try_into().unwrap_or_default());
+        let Some(pe) = all.chunks(16).position(|said| word(said, 0) != 0) else { return Ok(()) };
+        if let Err(error) = own {
+            self.note(DebugLevel::Warn, || format!("{bytes} bytes of device memory: {error}"));
+        }
+        let free = word(&all[pe * 16..], 8);
+        Err(Error::NoDeviceMemory { request: bytes, pe, free: Size::show(free) })
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "parts of one call")]
+    fn import_sent(
+        &self,
+        device: &dyn HeapDevice,
+        courier: &Courier,
+        number: u32,
+        own: &dyn DeviceMemory,
+        others: &dyn Fn(usize) -> usize,
+        theirs: &mut Vec<Box<dyn DeviceMemory>>,
+        at: &mut [usize],
+    ) -> Result<()> {
+        // Who has nothing to give still takes part, so that nobody waits.
+        let (fd, failed) = match own.export() {
+            Ok(Export::Fd(fd)) => (Some(fd), None),
+            Ok(Export::Opaque(_)) => {
+                (None, Some(Error::Device(format!("{} exports no descriptor of its memory", device.name()))))
+            }
+            Err(error) => (None, Some(error)),
+        };
+        let got = courier.exchange(number, fd.as_ref())?;
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        for (pe, fd) in got.into_iter().enumerate().filter(|(pe, _)| *pe as i32 != self.my_pe()) {
+            let lost = || Error::Device(format!("PE {pe} could not export its device memory"));
+            let memory = device.import(&Export::Fd(fd.ok_or_else(lost)?), others(pe), own.len())?;
+            at[pe] = memory.base();
+            theirs.push(memory);
+        }
+        Ok(())
+    }
+
+    fn import_told(
+        &self,
+        call: Call,
+        device: &dyn HeapDevice,
+        own: &dyn DeviceMemory,
+        theirs: &mut Vec<Box<dyn DeviceMemory>>,
+        at: &mut [usize],
+    ) -> Result<()> {
+        let export = own.export();
+        let mut said = [0u8; 8 + OPAQUE];
+        if let Ok(Export::Opaque(opaque)) = &export
+            && opaque.len() <= OPAQUE
+        {
+            said[..8].copy_from_slice(&(opaque.len() as u64).to_ne_bytes());
+            said[8..8 + opaque.len()].copy_from_slice(opaque);
+        }
+        let sign = tag(&[call as u64, 0x1bc, own.len() as u64]);
+        let all = self.exchange(self.world_team(), call, sign, own.len() as u64, &said)?;
+        export?;
+        for (pe, said) in all.chunks(said.len()).enumerate().filter(|(pe, _)| *pe as i32 != self.my_pe()) {
+            let len = u64::from_ne_bytes(said[..8].try_into().unwrap_or_default()) as usize;
+            if len == 0 || len > OPAQUE {
+                return Err(Error::Device(format!("PE {pe} could not export its device memory")));
+            }
+            let memory = device.import(&Export::Opaque(said[8..8 + len].into()), 0, own.len())?;
+            at[pe] = memory.base();
+            theirs.push(memory);
+        }
+        Ok(())
+    }
+
+    /// Sees to it that the first `need` bytes of every heap are memory. Collective, with equal numbers.
+    pub(crate) fn grow_device_heap(&self, call: Call, heap: &DeviceHeap, need: usize) -> Result<()> {
+        let mapped = heap.mapped.load(Ordering::Acquire);
+        let need = need + heap.plan.heap_at();
+        if need <= mapped {
+            return Ok(());
+        }
+        let bytes = heap.plan.chunk(mapped, need);
+        let mut chunks = heap.chunks();
+        let peers = match &heap.courier {
+            Some(courier) => Peers::Sent(courier),
+            None => Peers::Here,
+        };
+        let at = heap.slice + mapped;
+        let others = |pe: usize| heap.peer(at, pe);
+        let chunk = self.chunk(call, &*heap.device, peers, chunks.own.len() as u32, at, &others, bytes)?;
+        chunks.own.push(chunk.own);
+        chunks.theirs.extend(chunk.theirs);
+        heap.mapped.store(mapped + bytes, Ordering::Release);
+        self.note(DebugLevel::Info, || {
+            format!("device heap has {} now", Size::show((mapped + bytes - heap.plan.heap_at()) as u64))
+        });
+        Ok(())
+    }
+}

@@ -1,0 +1,217 @@
+//! Where the device memory of the PEs lies, and what it is used for.
+//!
+//! A slice is `[internals | heap]`, as in the host's memory. A process reserves address space for the slices of all
+//! PEs, rotated as there: its own at the base, so that a heap object has one address on all PEs. PEs that are
+//! threads share one reservation, in which each has its place. Memory is put into the slices in chunks, all PEs alike.
+use super::courier::Courier;
+use super::driver::{Agreed, HeapDevice, Sharing};
+use super::kernels::Tables;
+use crate::coll::device_slot::DeviceSlot;
+use crate::device::DeviceMemory;
+use crate::env::HeapKind;
+use crate::error::Result;
+use crate::heap::alloc::Allocator;
+use crate::world::World;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Arrays of words, one a PE of the world, that each team slot has for synchronisation in streams.
+pub const STREAM_ARRAYS: usize = 8;
+
+/// What all PEs know of the slices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Plan {
+    pub(super) pes: usize,
+    pub(super) slots: usize,
+    /// Bytes of a slice that can become memory, a multiple of the granule.
+    pub(super) slice: usize,
+    /// Bytes from one slice to the next.
+    pub(super) stride: usize,
+    pub(super) granule: usize,
+}
+
+impl Plan {
+    /// Bytes of the words for streams in one team slot.
+    fn stream_bytes(&self) -> usize {
+        STREAM_ARRAYS * DeviceSlot::words(self.pes) * 8
+    }
+
+    /// Where the words for streams begin in a slice.
+    fn streams_at(&self) -> usize {
+        self.slots * DeviceSlot::bytes(self.pes)
+    }
+
+    /// Where the heap begins in a slice.
+    pub(super) fn heap_at(&self) -> usize {
+        (self.streams_at() + self.slots * self.stream_bytes()).next_multiple_of(64 << 10)
+    }
+}
+
+/// The memory that a PE's device has for the job.
+#[derive(Debug)]
+pub struct DeviceHeap {
+    pub(super) device: Arc<dyn HeapDevice>,
+    pub(super) agreed: Agreed,
+    pub(super) kind: HeapKind,
+    pub(super) me: usize,
+    pub(super) plan: Plan,
+    /// First address of the own slice; 0 where kernels use the host's heap only.
+    pub(super) slice: usize,
+    /// What to add to an own address to get that of a peer's copy.
+    pub(super) delta: Box<[isize]>,
+    /// Bytes of every slice that are memory by now.
+    pub(super) mapped: AtomicUsize,
+    blocks: Mutex<Allocator>,
+    pub(super) chunks: Mutex<Chunks>,
+    pub(super) courier: Option<Courier>,
+    pub(super) tables: Tables,
+    /// By team slot: synchronisations in streams so far.
+    streams: Box<[AtomicU64]>,
+}
+
+/// The memory itself.
+#[derive(Debug, Default)]
+pub(super) struct Chunks {
+    pub(super) own: Vec<Box<dyn DeviceMemory>>,
+    /// That of peers, as far as it had to be brought into this process.
+    pub(super) theirs: Vec<Box<dyn DeviceMemory>>,
+}
+
+/// What a [`DeviceHeap`] is made of.
+pub(super) struct Parts {
+    pub(super) device: Arc<dyn HeapDevice>,
+    pub(super) agreed: Agreed,
+    pub(super) kind: HeapKind,
+    pub(super) me: usize,
+    pub(super) plan: Plan,
+    pub(super) slice: usize,
+    pub(super) delta: Box<[isize]>,
+    pub(super) mapped: usize,
+    pub(super) chunks: Chunks,
+    pub(super) courier: Option<Courier>,
+    pub(super) tables: Tables,
+}
+
+impl DeviceHeap {
+    pub(super) fn new(parts: Parts) -> DeviceHeap {
+        let Parts { device, agreed, kind, me, plan, slice, delta, mapped, chunks, courier, tables } = parts;
+        let at = plan.heap_at();
+        let room = if slice == 0 { 0 } else { plan.slice - at };
+        DeviceHeap {
+            device,
+            agreed,
+            kind,
+            me,
+            plan,
+            slice,
+            delta,
+            mapped: AtomicUsize::new(mapped),
+            blocks: Mutex::new(Allocator::new(room, at)),
+            chunks: Mutex::new(chunks),
+            courier,
+            tables,
+            streams: (0..plan.slots).map(|_| AtomicU64::new(0)).collect(),
+        }
+    }
+
+    /// The device.
+    pub fn device(&self) -> &Arc<dyn HeapDevice> {
+        &self.device
+    }
+
+    /// What the PEs have agreed on.
+    pub fn agreed(&self) -> Agreed {
+        self.agreed
+    }
+
+    /// How PEs share devices.
+    pub fn sharing(&self) -> Sharing {
+        self.agreed.sharing
+    }
+
+    /// Which heap kernels use.
+    pub fn kind(&self) -> HeapKind {
+        self.kind
+    }
+
+    /// First address of this PE's heap in device memory, and the bytes of it that are memory by now. 0 bytes where
+    /// kernels use the host's heap.
+    pub fn heap(&self) -> (usize, usize) {
+        let (at, mapped) = (self.plan.heap_at(), self.mapped.load(Ordering::Acquire));
+        (self.slice + at, mapped.saturating_sub(at))
+    }
+
+    /// True where `[addr, addr + len)` lies in this PE's heap in device memory.
+    #[inline]
+    pub fn contains(&self, addr: usize, len: usize) -> bool {
+        let (heap, room) = self.heap();
+        let offset = addr.wrapping_sub(heap);
+        offset <= room && len <= room - offset && room > 0
+    }
+
+    /// The same of the whole slice, with the library's part.
+    pub fn in_slice(&self, addr: usize, len: usize) -> bool {
+        let room = self.mapped.load(Ordering::Acquire);
+        let offset = addr.wrapping_sub(self.slice);
+        offset <= room && len <= room - offset && room > 0
+    }
+
+    /// The address of PE `pe`'s copy of an own address of the slice, as this process and its device see it.
+    #[inline]
+    pub fn peer(&self, addr: usize, pe: usize) -> usize {
+        addr.wrapping_add_signed(self.delta[pe])
+    }
+
+    /// Whose memory an address lies in, if it is a peer's.
+    pub(crate) fn peer_of(&self, addr: usize) -> Option<usize> {
+        (0..self.plan.pes)
+            .filter(|&pe| pe != self.me && self.slice != 0)
+            .find(|&pe| addr.wrapping_sub(self.peer(self.slice, pe)) < self.plan.slice)
+    }
+
+    /// Own address of the words of a team slot for synchronisation in streams: [`STREAM_ARRAYS`] arrays of
+    /// [`DeviceHeap::stream_words`] 64-bit words, zero at first. Words that others write stand at the writer's world
+    /// number; they count up, from team to team, beginning at [`DeviceHeap::stream_count`] when a team is made.
+    /// `None` where kernels use the host's heap.
+    pub fn stream_slot(&self, slot: usize) -> Option<usize> {
+        let at = self.plan.streams_at() + slot * self.plan.stream_bytes();
+        (self.slice != 0 && slot < self.plan.slots).then_some(self.slice + at)
+    }
+
+    /// Words of each of these arrays.
+    pub fn stream_words(&self) -> usize {
+        DeviceSlot::words(self.plan.pes)
+    }
+
+    /// The own count of the words of a team slot, for streams to go on with. Equal on all members when a team begins.
+    pub fn stream_count(&self, slot: usize) -> &AtomicU64 {
+        &self.streams[slot]
+    }
+
+    pub(super) fn chunks(&self) -> MutexGuard<'_, Chunks> {
+        self.chunks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives peers' memory back. The own memory goes when all PEs have done that.
+    pub(crate) fn close_peers(&self, world: &World) -> Result<()> {
+        self.mapped.store(0, Ordering::Release);
+        self.chunks().theirs.clear();
+        if self.kind == HeapKind::Host {
+            let slice = world.window().slice() as usize;
+            for pe in 0..self.plan.pes {
+                self.device.unpin(world.window().peer(slice, pe))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the own memory back.
+    pub(crate) fn close(&self) {
+        self.chunks().own.clear();
+    }
+
+    /// The allocator.
+    pub(crate) fn blocks(&self) -> MutexGuard<'_, Allocator> {
+        self.blocks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

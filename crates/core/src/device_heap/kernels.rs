@@ -1,0 +1,171 @@
+//! What kernels on a device with memory of its own know of their PE, and teams as they see them.
+use super::driver::HeapDevice;
+use super::heap::DeviceHeap;
+use crate::coll::device_slot::DeviceSlot;
+use crate::device::{KernelState, KernelTeam};
+use crate::env::HeapKind;
+use crate::error::{Error, Result, line};
+use crate::team::Team;
+use crate::world::World;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Device addresses of the tables that kernels read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tables {
+    /// By world PE.
+    delta: usize,
+    /// By team slot.
+    teams: usize,
+    /// By team slot: the members' world numbers.
+    pes: usize,
+}
+
+impl Tables {
+    /// Tables that hold `delta`, and no team.
+    pub(super) fn make(device: &dyn HeapDevice, delta: &[i64], slots: usize) -> Result<Tables> {
+        let n = delta.len();
+        let tables = Tables {
+            delta: device.table(size_of_val(delta))?,
+            teams: device.table(slots * size_of::<KernelTeam>())?,
+            pes: device.table(slots * n * size_of::<u32>())?,
+        };
+        let none = vec![KernelTeam::NONE; slots];
+        // SAFETY: fresh tables of these sizes; the sources live until the flush.
+        unsafe {
+            device.copy(tables.delta, delta.as_ptr() as usize, size_of_val(delta))?;
+            device.copy(tables.teams, none.as_ptr() as usize, size_of_val(&none[..]))?;
+        }
+        device.flush()?;
+        Ok(tables)
+    }
+}
+
+impl DeviceHeap {
+    /// What kernels read.
+    pub(super) fn kernel_state(&self, world: &World) -> KernelState {
+        let (host, host_len) = world.window().heap();
+        let remote = (0..self.plan.pes).filter(|&pe| !world.kernels_reach(pe)).count() as u32;
+        let (heap, heap_len, internals) = match self.kind {
+            // All that the heap can ever have: modules are told once.
+            HeapKind::Device => {
+                let heap = self.slice + self.plan.heap_at();
+                (heap, self.plan.slice - self.plan.heap_at(), self.slice)
+            }
+            HeapKind::Host => (host, host_len, world.window().slice() as usize),
+        };
+        KernelState {
+            magic: KernelState::MAGIC,
+            my_pe: world.my_pe(),
+            n_pes: world.n_pes(),
+            heap: heap as u64,
+            heap_len: heap_len as u64,
+            delta: self.tables.delta as u64,
+            teams: self.tables.teams as u64,
+            team_count: self.plan.slots as u64,
+            internals: internals as u64,
+            remote,
+            reserved: if world.settings().strict { KernelState::STRICT } else { 0 },
+            sharing: KernelState::sharing_of(self.agreed.sharing),
+            ..KernelState::NONE
+        }
+    }
+
+    /// The slot of a team in device memory.
+    fn slot_at(&self, slot: usize) -> usize {
+        self.slice + slot * DeviceSlot::bytes(self.plan.pes)
+    }
+
+    /// Changes this PE's counts in a slot, which are its first words.
+    fn with_slot<R>(&self, slot: usize, act: impl FnOnce(&DeviceSlot) -> R) -> Result<R> {
+        let bytes = DeviceSlot::counts(self.plan.pes);
+        let mut words = vec![0u64; bytes / 8];
+        // SAFETY: the own slot, in memory since the beginning.
+        unsafe { self.device.peek(self.slot_at(slot), bytemuck::cast_slice_mut(&mut words))? };
+        let before = words.clone();
+        // SAFETY: all words of a slot that are looked at.
+        let copy = unsafe { DeviceSlot::new(words.as_mut_ptr() as usize, self.plan.pes) };
+        let result = act(&copy);
+        // Others may be writing to their words, so only what has been changed goes back.
+        let mut from = 0;
+        while let Some(first) = (from..words.len()).find(|&i| words[i] != before[i]) {
+            let end = (first..words.len()).find(|&i| words[i] == before[i]).unwrap_or(words.len());
+            // SAFETY: own words of the slot; the copy lives until the flush.
+            unsafe {
+                let source = words.as_ptr().add(first) as usize;
+                self.device.copy(self.slot_at(slot) + first * 8, source, (end - first) * 8)?;
+            }
+            from = end;
+        }
+        self.device.flush()?;
+        Ok(result)
+    }
+
+    /// The highest count of this PE's kernels and streams in a slot.
+    fn high_water(&self, slot: usize) -> Result<u64> {
+        let streams = self.stream_count(slot).load(Ordering::Acquire);
+        match self.kind {
+            HeapKind::Device => Ok(self.with_slot(slot, |slot| slot.high_water())?.max(streams)),
+            HeapKind::Host => Ok(streams),
+        }
+    }
+
+    /// Makes a team known to kernels, whose flags begin at `base`.
+    fn publish(&self, world: &World, team: &Arc<Team>, base: u64) -> Result<()> {
+        let slot = team.slot();
+        self.stream_count(slot).store(base, Ordering::Release);
+        let mut entry = KernelTeam::of(team, world.device_slot(slot), self.plan.pes, world.reaches_all_of(team));
+        if self.kind == HeapKind::Device {
+            entry.slot = self.slot_at(slot) as u64;
+            if base > 0 {
+                self.with_slot(slot, |slot| slot.begin(base))?;
+            }
+        }
+        if entry.pes != 0 {
+            let pes = self.tables.pes + slot * self.plan.pes * size_of::<u32>();
+            // SAFETY: the slot's part of the table, which no kernel reads; the team's list lives until the flush.
+            unsafe { self.device.copy(pes, team.pes().as_ptr() as usize, size_of_val(team.pes()))? };
+            self.device.flush()?;
+            entry.pes = pes as u64;
+        }
+        self.device.set_team(self.tables.teams, slot, &entry)
+    }
+
+    /// Makes all teams that there are known to kernels.
+    pub(super) fn publish_all(&self, world: &World) -> Result<()> {
+        world.teams().each().iter().try_for_each(|team| self.publish(world, team, team.kernel_base()))
+    }
+}
+
+impl World {
+    /// The highest count of this PE's kernels, and streams, in a team slot.
+    pub(crate) fn kernel_count(&self, slot: usize) -> u64 {
+        let host = self.device_slot(slot).high_water();
+        let Some(heap) = self.device_heap() else { return host };
+        host.max(self.or_end(heap.high_water(slot)))
+    }
+
+    /// A team was made: kernels on a device of its own memory learn of it, too.
+    pub(crate) fn publish_on_device(&self, team: &Arc<Team>) {
+        let _one = self.devices().changing();
+        if let Some(heap) = self.device_heap() {
+            self.or_end(heap.publish(self, team, team.kernel_base()));
+        }
+    }
+
+    /// The team of that slot is destroyed.
+    pub(crate) fn withdraw_on_device(&self, slot: usize) {
+        let _one = self.devices().changing();
+        if let Some(heap) = self.device_heap() {
+            self.or_end(heap.device.set_team(heap.tables.teams, slot, &KernelTeam::NONE));
+        }
+    }
+
+    /// A device that fails in the middle of what all members of a team do alike is lost, and with it the job.
+    fn or_end<R>(&self, done: Result<R>) -> R {
+        done.unwrap_or_else(|error: Error| {
+            let pe = Some(self.my_pe() as usize);
+            self.boot().abort(error.code(), &line(pe, "teams of kernels", &error))
+        })
+    }
+}

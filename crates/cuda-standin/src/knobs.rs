@@ -1,0 +1,46 @@
+//! What the environment says about the machine to be.
+use std::env;
+use std::sync::LazyLock;
+
+pub struct Knobs {
+    pub devices: usize,
+    pub memory: usize,
+    pub sms: i32,
+    pub version: i32,
+    pub mps: bool,
+    pub vmm: bool,
+    pub hints: bool,
+    pub host_access: bool,
+    pub missing: Vec<String>,
+    pub trace: Option<String>,
+}
+
+pub static KNOBS: LazyLock<Knobs> = LazyLock::new(|| Knobs {
+    devices: number("DEVICES", 1),
+    memory: number("MEMORY", 16 << 30),
+    sms: number("SMS", 132) as i32,
+    version: number("VERSION", 13000) as i32,
+    mps: number("MPS", 0) != 0,
+    vmm: number("NO_VMM", 0) == 0,
+    hints: number("NO_HINTS", 0) == 0,
+    host_access: number("HOST_ACCESS", 0) != 0,
+    missing: text("MISSING").unwrap_or_default().split(',').map(|name| name.trim().to_owned()).collect(),
+    trace: text("TRACE"),
+});
+
+pub fn text(name: &str) -> Option<String> {
+    env::var(format!("CUDA_STANDIN_{name}")).ok().filter(|value| !value.is_empty())
+}
+
+fn number(name: &str, otherwise: usize) -> usize {
+    let Some(value) = text(name) else { return otherwise };
+    let digits = value.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let shift = match value[digits.len()..].bytes().next().map(|letter| letter.to_ascii_uppercase()) {
+        None => 0,
+        Some(b'K') => 10,
+        Some(b'M') => 20,
+        Some(b'G') => 30,
+        Some(_) => panic!("CUDA_STANDIN_{name}={value}: not a number with K, M or G"),
+    };
+    digits.parse::<usize>().unwrap_or_else(|_| panic!("CUDA_STANDIN_{name}={value}: not a number")) << shift
+}

@@ -1,0 +1,165 @@
+//! Collectives of a team, with the state and the slots that the real kernels use.
+//!
+//! The members meet twice: when all sources are ready, and when all have read them. A meeting is a word in each other's
+//! slot, at the writer's place in an array that is for such words, that counts up; the count is the slot's first word. The
+//! low bits say how many blocks the member launched: the real kernels need the same number everywhere.
+use super::call::{Call, Model};
+use super::element;
+use super::state::State;
+use crate::code::Out;
+use crate::work::{load, move_bytes, store, wait_until};
+
+pub const MODELS: &[Model] = &[
+    Model { name: "dushmem_k_sync", sizes: &[4, 4], run: sync },
+    Model { name: "dushmem_k_reduce", sizes: &[4, 8, 8, 8, 4, 4, 4], run: reduce },
+    Model { name: "dushmem_k_fcollect", sizes: &[4, 8, 8, 8], run: fcollect },
+    Model { name: "dushmem_k_alltoall", sizes: &[4, 8, 8, 8], run: alltoall },
+    Model { name: "dushmem_k_broadcast", sizes: &[4, 8, 8, 8, 4], run: broadcast },
+    // For members that are reached by the proxy. These do that by themselves where it is needed.
+    Model { name: "dushmem_k_far_reduce", sizes: &[4, 8, 8, 8, 4, 4, 4], run: reduce },
+    Model { name: "dushmem_k_far_fcollect", sizes: &[4, 8, 8, 8], run: fcollect },
+    Model { name: "dushmem_k_far_alltoall", sizes: &[4, 8, 8, 8], run: alltoall },
+    Model { name: "dushmem_k_far_broadcast", sizes: &[4, 8, 8, 8, 4], run: broadcast },
+];
+
+/// Bytes in front of a slot's arrays.
+const HEAD: usize = 64;
+/// The array of the words, `Words::Sync`: behind the counts of a grid's blocks and two arrays of the owner's.
+const ARRAY: usize = 2;
+const ENTRY: usize = 40;
+const BLOCKS: u32 = 10;
+
+/// A team as its table entry has it.
+struct Team<'a> {
+    state: State<'a>,
+    handle: i32,
+    rank: usize,
+    pes: Vec<i32>,
+    slot: usize,
+    /// Where in a slot the words are.
+    words: usize,
+}
+
+impl<'a> Team<'a> {
+    fn find(call: &'a Call<'a>, handle: i32) -> Out<Team<'a>> {
+        let state = State::of(call)?;
+        let index = handle as usize & 0xfff;
+        let count = state.word(56)? as usize;
+        let entry = state.word(48)? as usize + ENTRY * index;
+        if handle < 0 || index >= count || call.load(entry + 24, 4)? as i32 != handle {
+            return Err(call.fault(&format!("{handle:#x} is no team of the {count} in the table")));
+        }
+        let (rank, n) = (call.load(entry, 4)? as usize, call.load(entry + 4, 4)? as i32);
+        let (members, slot) = (call.load(entry + 8, 8)? as usize, call.load(entry + 16, 8)? as usize);
+        let member = |i: i32| match members {
+            0 => Ok(i),
+            at => call.load(at + 4 * i as usize, 4).map(|pe| pe as i32),
+        };
+        let pes: Out<Vec<i32>> = (0..n).map(member).collect();
+        let (words, flags) = (call.load(entry + 28, 4)? as usize, call.load(entry + 36, 4)? as usize);
+        let words = HEAD + 8 * (flags >> 8) + 8 * ARRAY * words;
+        Ok(Team { state, handle, rank, pes: pes?, slot, words })
+    }
+
+    fn call(&self) -> &'a Call<'a> {
+        self.state.call
+    }
+
+    /// Returns when all members have come here.
+    fn meet(&self) -> Out {
+        let call = self.call();
+        let count = call.word_at(self.slot, 8)?;
+        let epoch = load(count, 8) + 1;
+        store(count, epoch, 8);
+        let blocks = u64::from(call.launch.blocks.min((1 << BLOCKS) - 1));
+        let mine = self.words + 8 * self.pes[self.rank] as usize;
+        for pe in &self.pes {
+            self.state.put_word(self.slot + mine, epoch << BLOCKS | blocks, *pe)?;
+        }
+        self.state.quiet()?;
+        for pe in &self.pes {
+            let word = call.word_at(self.slot + self.words + 8 * *pe as usize, 8)?;
+            wait_until(call.context, || load(word, 8) >> BLOCKS >= epoch)?;
+            let theirs = load(word, 8);
+            if theirs >> BLOCKS == epoch && theirs & ((1 << BLOCKS) - 1) != blocks {
+                let theirs = theirs & ((1 << BLOCKS) - 1);
+                return Err(call.fault(&format!(
+                    "team {:#x}: {blocks} blocks here, {theirs} at PE {pe}: another collective, or another size",
+                    self.handle
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a member's copy of own memory.
+    fn take(&self, into: &mut [u8], address: usize, rank: usize) -> Out {
+        self.state.get(into, address, self.pes[rank])
+    }
+
+    /// Meets, takes the result from the members' sources, meets, stores it.
+    fn gather(&self, dest: usize, len: usize, take: impl FnOnce(&mut [u8]) -> Out) -> Out {
+        let to = self.call().at(dest, len)?;
+        self.meet()?;
+        let mut result = vec![0; len];
+        take(&mut result)?;
+        self.meet()?;
+        move_bytes(to, result.as_ptr(), len);
+        Ok(())
+    }
+}
+
+fn sync(call: &Call<'_>) -> Out {
+    Team::find(call, call.number(0))?.meet()
+}
+
+fn reduce(call: &Call<'_>) -> Out {
+    let team = Team::find(call, call.number(0))?;
+    let (dest, source, n) = (call.size(1), call.size(2), call.size(3));
+    let (kind, op, part) = (call.word(4) as u32, call.word(5) as u32, call.word(6));
+    let (Some(bytes), Some(f)) = (element::bytes(kind), element::combine(kind, op)) else {
+        return Err(call.fault(&format!("operation {op} on type {kind}")));
+    };
+    let len = n * bytes;
+    let first = if part == 1 { source + team.rank * len } else { source };
+    team.gather(dest, len, |result| {
+        let mut other = vec![0; len];
+        team.take(result, first, 0)?;
+        for rank in 1..team.pes.len() {
+            team.take(&mut other, first, rank)?;
+            result.chunks_exact_mut(bytes).zip(other.chunks_exact(bytes)).for_each(|(a, b)| f(a, b));
+        }
+        Ok(())
+    })
+}
+
+fn fcollect(call: &Call<'_>) -> Out {
+    let team = Team::find(call, call.number(0))?;
+    let (dest, source, len) = (call.size(1), call.size(2), call.size(3));
+    collect(&team, dest, len, source)
+}
+
+fn alltoall(call: &Call<'_>) -> Out {
+    let team = Team::find(call, call.number(0))?;
+    let (dest, source, len) = (call.size(1), call.size(2), call.size(3));
+    collect(&team, dest, len, source + team.rank * len)
+}
+
+/// From every member `len` bytes at its copy of `source`.
+fn collect(team: &Team<'_>, dest: usize, len: usize, source: usize) -> Out {
+    team.gather(dest, len * team.pes.len(), |result| {
+        for (rank, part) in result.chunks_exact_mut(len.max(1)).enumerate() {
+            team.take(part, source, rank)?;
+        }
+        Ok(())
+    })
+}
+
+fn broadcast(call: &Call<'_>) -> Out {
+    let team = Team::find(call, call.number(0))?;
+    let (dest, source, len, root) = (call.size(1), call.size(2), call.size(3), call.number(4) as usize);
+    if root >= team.pes.len() {
+        return Err(call.fault(&format!("root {root} of {}", team.pes.len())));
+    }
+    team.gather(dest, len, |result| team.take(result, source, root))
+}

@@ -1,0 +1,213 @@
+//! Streams: a thread each, which does what was submitted in order.
+use crate::capture::{self, Joined};
+use crate::code::{self, Out};
+use crate::context::{self, Context};
+use crate::handles::{self, Table};
+use crate::work::Work;
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
+
+/// `CU_STREAM_NON_BLOCKING`: takes no notice of the legacy stream.
+pub const NON_BLOCKING: u32 = 1;
+
+#[derive(Default)]
+pub struct Inner {
+    queue: VecDeque<Work>,
+    submitted: u64,
+    done: u64,
+    closed: bool,
+    worker: bool,
+    pub capture: Option<Joined>,
+    /// Handles of the nodes that cuStreamGetCaptureInfo gave.
+    pub shown: Vec<usize>,
+}
+
+pub struct Stream {
+    pub handle: usize,
+    pub context: Arc<Context>,
+    pub flags: u32,
+    pub priority: i32,
+    pub legacy: bool,
+    inner: Mutex<Inner>,
+    wake: Condvar,
+    finished: Condvar,
+}
+
+pub static STREAMS: Table<Stream> = Table::new();
+
+/// The streams of a context.
+#[derive(Default)]
+pub struct Streams(Mutex<Vec<Weak<Stream>>>);
+
+impl Streams {
+    pub fn all(&self) -> Vec<Arc<Stream>> {
+        let mut all = self.0.lock().expect("no panic");
+        all.retain(|stream| stream.strong_count() > 0);
+        all.iter().filter_map(Weak::upgrade).collect()
+    }
+
+    pub fn close_all(&self) {
+        for stream in self.all() {
+            let _ = STREAMS.remove(stream.handle, 0);
+            stream.close();
+        }
+    }
+}
+
+thread_local! {
+    static OWN: RefCell<Vec<Arc<Stream>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The stream of a handle: of the thread's context where it is one of the special ones.
+pub fn find(handle: usize) -> Out<Arc<Stream>> {
+    let context = context::current()?;
+    match handle {
+        0 | 1 => Ok(context.legacy().clone()),
+        2 => OWN.with_borrow_mut(|own| {
+            if let Some(stream) = own.iter().find(|stream| stream.context.handle == context.handle) {
+                return Ok(stream.clone());
+            }
+            own.push(Stream::new(&context, 0, 0, false));
+            Ok(own.last().expect("pushed").clone())
+        }),
+        _ => {
+            let stream = STREAMS.get(handle, code::INVALID_HANDLE)?;
+            stream.context.check()?;
+            Ok(stream)
+        }
+    }
+}
+
+impl Stream {
+    pub fn new(context: &Arc<Context>, flags: u32, priority: i32, legacy: bool) -> Arc<Stream> {
+        let stream = Arc::new(Stream {
+            handle: handles::fresh(),
+            context: context.clone(),
+            flags,
+            priority,
+            legacy,
+            inner: Mutex::new(Inner::default()),
+            wake: Condvar::new(),
+            finished: Condvar::new(),
+        });
+        context.streams.0.lock().expect("no panic").push(Arc::downgrade(&stream));
+        stream
+    }
+
+    pub fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().expect("no panic")
+    }
+
+    fn blocking(&self) -> bool {
+        !self.legacy && self.flags & NON_BLOCKING == 0
+    }
+
+    /// How much was submitted so far; `None` if all of it is done.
+    pub fn pending(&self) -> Option<u64> {
+        let inner = self.inner();
+        (inner.done < inner.submitted).then_some(inner.submitted)
+    }
+
+    pub fn is_done(&self, count: u64) -> bool {
+        self.inner().done >= count
+    }
+
+    /// What has to come before the next work of this stream: the legacy stream and the blocking ones wait for each
+    /// other.
+    fn implied(&self) -> Out<Vec<Work>> {
+        let after = |stream: Arc<Stream>| stream.pending().map(|count| Work::After(stream, count));
+        if self.legacy {
+            let others: Vec<_> =
+                self.context.streams.all().into_iter().filter(|stream| stream.blocking()).collect();
+            capture::none_of(&others)?;
+            return Ok(others.into_iter().filter_map(after).collect());
+        }
+        let legacy = self.blocking().then(|| self.context.legacy().clone());
+        Ok(legacy.and_then(after).into_iter().collect())
+    }
+
+    /// Takes work: at the end of the queue, whose length so far is given, or into the capture.
+    pub fn submit(self: &Arc<Stream>, work: Work) -> Out<Option<u64>> {
+        self.context.check()?;
+        if let Some(joined) = &mut self.inner().capture {
+            joined.add(work)?;
+            return Ok(None);
+        }
+        for before in self.implied()? {
+            self.enqueue(before);
+        }
+        Ok(Some(self.enqueue(work)))
+    }
+
+    fn enqueue(self: &Arc<Stream>, work: Work) -> u64 {
+        let mut inner = self.inner();
+        inner.queue.push_back(work);
+        inner.submitted += 1;
+        if !inner.worker {
+            inner.worker = true;
+            let own = self.clone();
+            let named = std::thread::Builder::new().name("cuda-standin".into());
+            named.spawn(move || own.serve()).expect("threads can be made");
+        }
+        self.wake.notify_one();
+        inner.submitted
+    }
+
+    /// Takes work, and waits for it.
+    pub fn perform(self: &Arc<Stream>, work: Work) -> Out {
+        match self.submit(work)? {
+            Some(count) => self.wait(count),
+            None => Ok(()),
+        }
+    }
+
+    /// Waits until so much is done.
+    pub fn wait(&self, count: u64) -> Out {
+        let mut inner = self.inner();
+        while inner.done < count {
+            inner = self.finished.wait(inner).expect("no panic");
+        }
+        drop(inner);
+        self.context.check()
+    }
+
+    /// No more work comes: the thread ends when it has done what there is.
+    pub fn close(&self) {
+        let joined = {
+            let mut inner = self.inner();
+            inner.closed = true;
+            self.wake.notify_one();
+            inner.capture.take()
+        };
+        if let Some(joined) = joined {
+            joined.capture.invalidate();
+        }
+    }
+
+    fn serve(&self) {
+        loop {
+            let work = {
+                let mut inner = self.inner();
+                loop {
+                    if let Some(work) = inner.queue.pop_front() {
+                        break work;
+                    }
+                    if inner.closed {
+                        return;
+                    }
+                    inner = self.wake.wait(inner).expect("no panic");
+                }
+            };
+            // After a failure nothing of the context runs any more, and nobody waits for it.
+            if self.context.check().is_ok()
+                && let Err(code) = work.run(&self.context)
+            {
+                self.context.fail(code);
+            }
+            drop(work);
+            self.inner().done += 1;
+            self.finished.notify_all();
+        }
+    }
+}

@@ -1,0 +1,412 @@
+//! A device as one PE uses it: context, own streams, kernels, memory. What the other modules of the crate work on.
+use crate::context::Context;
+use crate::driver::Driver;
+use crate::error::{Driven, Failure};
+use crate::facts;
+use crate::kernels::{Kernel, Library, Shape};
+use crate::lane::Lane;
+use crate::memory::{self, Chunk, Plain, Spaces, Tables};
+use crate::notice::Notice;
+use crate::pinned::{Arena, Cell, Pinned};
+use crate::proxy::PeProxy;
+use crate::ptx::{FAR, Image};
+use crate::state::States;
+use crate::types::{self, *};
+use crate::waiting::Waiting;
+use core::ptr::null_mut;
+use dushmem_core::device::{DeviceMemory, Export, KernelState};
+use dushmem_core::device_heap::driver::{Agreed, Sharing};
+use dushmem_core::error::{Error, Result};
+use dushmem_core::world::World;
+use std::ptr::NonNull;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// Bytes of pinned memory for values and tables that are under way.
+const ARENA: usize = 256 << 10;
+/// Threads of a block of the kernels that move or combine vectors.
+pub(crate) const THREADS: u32 = 512;
+
+/// Devices that PEs of this process use, once for each PE: each lets the others reach its memory.
+static USED: Mutex<Vec<types::Device>> = Mutex::new(Vec::new());
+
+fn used() -> std::sync::MutexGuard<'static, Vec<types::Device>> {
+    USED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether a stream of the program is being captured into a graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Capture {
+    /// No.
+    None,
+    /// Yes, into the capture of that number.
+    Active {
+        /// Differs from that of every other capture of the process.
+        id: u64,
+    },
+    /// It was, and something has made the capture fail.
+    Invalidated,
+}
+
+/// The device of a PE. Fields are dropped in this order.
+#[derive(Debug)]
+pub struct Gpu {
+    pub(crate) proxy: PeProxy,
+    pub(crate) states: States,
+    pub(crate) tables: Tables,
+    /// Host memory for others, which lives as long as the device.
+    words: Mutex<Vec<Pinned>>,
+    pub(crate) notice: Notice,
+    pub(crate) arena: Arena,
+    /// What the data lane answers, and the side lane.
+    pub(crate) answer: Cell,
+    pub(crate) peeked: Cell,
+    library: Library,
+    /// Whether the kernels for PEs behind the proxy are loaded.
+    far: Mutex<bool>,
+    /// Work in the order in which it was begun.
+    pub(crate) data: Lane,
+    /// What must not wait for that: looks at words, states of modules.
+    pub(crate) side: Lane,
+    pub(crate) pins: Mutex<Vec<crate::pins::Pin>>,
+    pub(crate) spaces: Arc<Spaces>,
+    pub(crate) waiting: Waiting,
+    /// For waits within waits, whose own records stay.
+    pub(crate) short: Waiting,
+    agreed: OnceLock<Agreed>,
+    pub(crate) pe: Option<usize>,
+    pub(crate) facts: Facts,
+    context: Arc<Context>,
+}
+
+/// What does not change.
+#[derive(Debug)]
+pub(crate) struct Facts {
+    pub name: String,
+    pub uuid: [u8; 16],
+    pub memory: u64,
+    pub granule: u64,
+    pub concurrent: bool,
+    pub processors: u32,
+    pub chunks: bool,
+    pub max_pitch: usize,
+    pub write64: bool,
+    pub blocks: u32,
+}
+
+/// The variable that has memory allocated as on drivers that can't make it in chunks.
+pub const NO_CHUNKS_VARIABLE: &str = "DUSHMEM_DISABLE_CUDA_VMM";
+
+impl Gpu {
+    /// A PE begins to use the device of a context. `None`: nobody's, for measurements and tests.
+    pub fn open(context: Context, world: Option<&Arc<World>>, images: &[Image]) -> Result<Gpu> {
+        let pe = world.map(|world| world.my_pe() as usize);
+        let (waiting, short) = match world {
+            Some(world) => (Waiting::of(world), Waiting::within(world)),
+            None => (Waiting::alone(), Waiting::alone()),
+        };
+        let (driver, device) = (context.driver(), context.device());
+        let context = Arc::new(context);
+        let mut facts = Facts::of(driver, &context)?;
+        let library = Library::load(&context, images)?;
+        facts.blocks = library.resident(THREADS)?;
+        let (data, side) = (Lane::new(&context)?, Lane::new(&context)?);
+        let gpu = Gpu {
+            proxy: PeProxy::new(world),
+            states: States::new(&context, &library)?,
+            tables: Tables::default(),
+            words: Mutex::default(),
+            notice: Notice::new(Pinned::new(&context, 64)?, pe),
+            arena: Arena::new(&context, ARENA)?,
+            answer: Cell::new(&context)?,
+            peeked: Cell::new(&context)?,
+            library,
+            far: Mutex::new(false),
+            data,
+            side,
+            pins: Mutex::default(),
+            spaces: Arc::new(Spaces::new(&context)),
+            waiting,
+            short,
+            agreed: OnceLock::new(),
+            pe,
+            facts,
+            context,
+        };
+        used().push(device);
+        Ok(gpu)
+    }
+
+    /// The driver's functions.
+    pub fn driver(&self) -> &'static Driver {
+        self.context.driver()
+    }
+
+    /// The context that everything of the PE belongs to.
+    pub fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+
+    /// A kernel of the library.
+    pub fn kernel(&self, name: &str) -> Result<Kernel> {
+        self.library.kernel(name)
+    }
+
+    /// See [`Library::launch`].
+    ///
+    /// # Safety
+    /// As there.
+    pub unsafe fn launch(
+        &self,
+        kernel: Kernel,
+        shape: Shape,
+        stream: types::Stream,
+        parameters: &[u64],
+    ) -> Driven {
+        // SAFETY: passed on.
+        unsafe { self.library.launch(kernel, shape, stream, parameters) }
+    }
+
+    /// See [`Library::launch_raw`].
+    ///
+    /// # Safety
+    /// As there.
+    pub unsafe fn launch_raw(
+        &self,
+        kernel: Kernel,
+        shape: Shape,
+        stream: types::Stream,
+        parameters: &mut [*mut core::ffi::c_void],
+    ) -> Driven {
+        // SAFETY: passed on.
+        unsafe { self.library.launch_raw(kernel, shape, stream, parameters) }
+    }
+
+    /// Blocks of the library's kernels that the device runs at the same time, if nothing else runs.
+    pub fn resident_blocks(&self) -> u32 {
+        self.facts.blocks
+    }
+
+    /// Whether a stream of the program is being captured.
+    pub fn capture(&self, stream: types::Stream) -> Driven<Capture> {
+        let driver = self.driver();
+        let _entered = self.context.enter()?;
+        let mut status = CAPTURE_NONE;
+        // SAFETY: a place for a number, and the program's stream.
+        unsafe { driver.stream_is_capturing(stream, &raw mut status) }?;
+        match status {
+            CAPTURE_NONE => Ok(Capture::None),
+            CAPTURE_ACTIVE => {
+                let mut id = 0;
+                // SAFETY: places for two numbers; what is null is not asked for.
+                unsafe {
+                    if let Err(Failure { code: Failure::MISSING, .. }) = driver.stream_get_capture_info(
+                        stream,
+                        &raw mut status,
+                        &raw mut id,
+                        null_mut(),
+                        null_mut(),
+                        null_mut(),
+                    ) {
+                        driver.stream_get_capture_info_v3(
+                            stream,
+                            &raw mut status,
+                            &raw mut id,
+                            null_mut(),
+                            null_mut(),
+                            null_mut(),
+                            null_mut(),
+                        )?;
+                    }
+                }
+                Ok(Capture::Active { id })
+            }
+            _ => Ok(Capture::Invalidated),
+        }
+    }
+
+    /// Refuses a stream of another context than that of the PE's heap: the program has changed its device.
+    pub fn check_stream(&self, stream: types::Stream) -> Result<()> {
+        let driver = self.driver();
+        let mut context = types::Context::NULL;
+        let special = [types::Stream::NULL, types::Stream::LEGACY, types::Stream::PER_THREAD];
+        // SAFETY: a place for a handle, and the program's stream.
+        unsafe {
+            match special.contains(&stream) {
+                true => driver.ctx_get_current(&raw mut context),
+                // The call needs a context, whichever.
+                false => {
+                    self.context.enter().and_then(|_entered| driver.stream_get_ctx(stream, &raw mut context))
+                }
+            }
+        }
+        .map_err(|why| why.doing(format_args!("stream = {:p}", stream.0)))?;
+        // Where none is current, the default stream is that of the PE's device.
+        if context == self.context.handle() || (context.is_null() && special.contains(&stream)) {
+            return Ok(());
+        }
+        Err(Error::Device(format!(
+            "stream = {:p}: it belongs to another device, or context, than this PE's heap, which is on {} ({}); choose \
+             the device before the first allocation and keep it",
+            stream.0,
+            self.facts.name,
+            facts::show_uuid(&self.facts.uuid)
+        )))
+    }
+
+    /// Has a stream of the program come after all that host calls have begun. A graph can't: what was begun by the time
+    /// of its capture is waited for at once.
+    pub fn join(&self, stream: types::Stream, captured: bool) -> Driven {
+        match captured {
+            false => self.data.join(stream),
+            true => self.data.finish(&self.waiting),
+        }
+    }
+
+    /// Zeroed host memory that the device addresses, as both see it; it lives as long as the device.
+    pub fn host_words(&self, bytes: usize) -> Result<(NonNull<u8>, types::Address)> {
+        let block = Pinned::new(&self.context, bytes)?;
+        let found = (block.host(), block.device());
+        self.words.lock().unwrap_or_else(PoisonError::into_inner).push(block);
+        Ok(found)
+    }
+
+    /// How the PEs share the device.
+    pub fn sharing(&self) -> Sharing {
+        self.agreed.get().map_or(Sharing::Alone, |agreed| agreed.sharing)
+    }
+
+    pub(crate) fn agree(&self, agreed: Agreed) {
+        let _ = self.agreed.set(agreed);
+        if agreed.sharing == Sharing::Threads {
+            crate::device::warn_of_few_queues(self.pe);
+        }
+    }
+
+    /// The state with what only this side knows; starts the proxy where the PE's kernels need one.
+    pub(crate) fn completed(&self, state: &KernelState) -> Result<KernelState> {
+        let mut state = KernelState { notice: self.notice.device(), ..*state };
+        if state.remote > 0 && state.proxy == 0 {
+            self.load_far()?;
+            state.proxy = self.proxy.start(&self.context)?;
+        }
+        Ok(state)
+    }
+
+    /// Loads the kernels for PEs behind the proxy, once.
+    fn load_far(&self) -> Result<()> {
+        let mut done = self.far.lock().unwrap_or_else(PoisonError::into_inner);
+        if !*done {
+            for image in FAR {
+                let module = self.library.add(image)?;
+                self.states.add_own(&self.context, module)?;
+            }
+            *done = true;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn name_and_capability(&self) -> String {
+        let number = |which| facts::attribute(self.driver(), self.context.device(), which);
+        let (major, minor) = (number(ATTRIBUTE_COMPUTE_MAJOR), number(ATTRIBUTE_COMPUTE_MINOR));
+        format!("{}, of compute capability {major}.{minor}", self.facts.name)
+    }
+
+    /// Devices that have to reach this one's memory.
+    fn reaching(&self) -> Vec<types::Device> {
+        let own = self.context.device();
+        let mut devices = vec![own];
+        for &other in used().iter() {
+            let mut can = 0;
+            // SAFETY: a place for a number.
+            let asked = unsafe { self.driver().device_can_access_peer(&raw mut can, other, own) };
+            if !devices.contains(&other) && asked.is_ok() && can != 0 {
+                devices.push(other);
+            }
+        }
+        devices
+    }
+
+    pub(crate) fn new_memory(&self, at: usize, bytes: usize) -> Result<Box<dyn DeviceMemory>> {
+        let memory: Box<dyn DeviceMemory> = match self.facts.chunks {
+            true => Box::new(Chunk::new(&self.spaces, &self.reaching(), at, bytes)?),
+            false => Box::new(Plain::new(&self.context, bytes)?),
+        };
+        let (base, driver) = (memory.base() as Address, self.driver());
+        // SAFETY: the new memory.
+        self.side
+            .begin(|stream| unsafe { driver.memset_d8_async(base, 0, bytes, stream) })
+            .and_then(|()| self.side.finish(&self.short))
+            .map_err(|why| why.doing("clearing new device memory"))?;
+        Ok(memory)
+    }
+
+    pub(crate) fn import_memory(
+        &self,
+        export: &Export,
+        at: usize,
+        bytes: usize,
+    ) -> Result<Box<dyn DeviceMemory>> {
+        Ok(match export {
+            Export::Fd(fd) => Box::new(Chunk::import(&self.spaces, fd, &[self.context.device()], at, bytes)?),
+            Export::Opaque(handle) => Box::new(Plain::import(&self.context, handle, bytes)?),
+        })
+    }
+
+    /// Memory for tables, in blocks of one granule at least.
+    pub(crate) fn new_table(&self, bytes: usize) -> Result<usize> {
+        self.tables.take(bytes, |bytes| {
+            let bytes = bytes.next_multiple_of(self.facts.granule as usize);
+            let at = if self.facts.chunks { self.spaces.reserve(None, bytes)? } else { 0 };
+            self.new_memory(at, bytes)
+        })
+    }
+}
+
+impl Facts {
+    fn of(driver: &Driver, context: &Context) -> Result<Facts> {
+        let device = context.device();
+        let number = |which| facts::attribute(driver, device, which);
+        let name = facts::name(driver, device);
+        if number(ATTRIBUTE_UNIFIED_ADDRESSING) == 0 {
+            return Err(Error::NotSupported(format!(
+                "{name} has no unified addresses, which the library needs"
+            )));
+        }
+        let mut memory = 0;
+        // SAFETY: a place for a number.
+        unsafe { driver.device_total_mem(&raw mut memory, device) }?;
+        let refused = std::env::var(NO_CHUNKS_VARIABLE).is_ok_and(|value| !["", "0"].contains(&value.trim()));
+        let chunks = facts::has_chunks(driver, device) && !refused;
+        let granule = if chunks { memory::granule(context)? } else { 2 << 20 };
+        Ok(Facts {
+            name,
+            uuid: facts::uuid(driver, device)?,
+            memory: memory as u64,
+            granule: granule as u64,
+            concurrent: number(ATTRIBUTE_MPS) != 0,
+            processors: number(ATTRIBUTE_MULTIPROCESSORS).max(1) as u32,
+            chunks,
+            max_pitch: number(ATTRIBUTE_MAX_PITCH).max(0) as usize,
+            write64: number(ATTRIBUTE_STREAM_MEM_OPS_64) != 0,
+            blocks: 1,
+        })
+    }
+}
+
+impl Drop for Gpu {
+    fn drop(&mut self) {
+        let mut used = used();
+        if let Some(at) = used.iter().position(|&device| device == self.context.device()) {
+            used.swap_remove(at);
+        }
+        drop(used);
+        if self.context.is_forked() {
+            return;
+        }
+        // What is under way uses what goes away now.
+        let _ = self.data.finish(&self.waiting);
+        let _ = self.side.finish(&self.short);
+        self.notice.look();
+        self.unpin_all();
+    }
+}

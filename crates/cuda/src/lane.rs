@@ -1,0 +1,119 @@
+//! An own stream: work of the library in order, which waits for no other stream, and knows whether any is under way.
+use crate::context::Context;
+use crate::error::{Driven, Failure};
+use crate::types::{self, EVENT_DISABLE_TIMING, STREAM_NON_BLOCKING, errors};
+use crate::waiting::Waiting;
+use dushmem_core::error::{Call, Result};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A stream of the library.
+#[derive(Debug)]
+pub struct Lane {
+    context: Arc<Context>,
+    stream: types::Stream,
+    /// Recorded for streams of the program that have to come after this one.
+    event: types::Event,
+    begun: AtomicU64,
+    done: AtomicU64,
+}
+
+impl Lane {
+    /// A new stream, of the highest priority: what it does is short, and somebody waits for it.
+    pub fn new(context: &Arc<Context>) -> Result<Lane> {
+        let driver = context.driver();
+        let entered = context.enter_relaxed()?;
+        let (mut least, mut greatest) = (0, 0);
+        let (mut stream, mut event) = (types::Stream::NULL, types::Event::NULL);
+        // SAFETY: places for two numbers and two handles; the context is current.
+        unsafe {
+            let _ = driver.ctx_get_stream_priority_range(&raw mut least, &raw mut greatest);
+            driver
+                .stream_create_with_priority(&raw mut stream, STREAM_NON_BLOCKING, greatest)
+                .map_err(|why| why.doing("making a stream"))?;
+            if let Err(why) = driver.event_create(&raw mut event, EVENT_DISABLE_TIMING) {
+                let _ = driver.stream_destroy(stream);
+                return Err(why.doing("making an event"));
+            }
+        }
+        drop(entered);
+        let (begun, done) = (AtomicU64::new(0), AtomicU64::new(0));
+        Ok(Lane { context: Arc::clone(context), stream, event, begun, done })
+    }
+
+    /// The driver's handle.
+    pub fn stream(&self) -> types::Stream {
+        self.stream
+    }
+
+    /// Puts work into the stream.
+    #[inline]
+    pub fn begin(&self, work: impl FnOnce(types::Stream) -> Driven) -> Driven {
+        let entered = self.context.enter()?;
+        work(self.stream)?;
+        drop(entered);
+        self.begun.fetch_add(1, Ordering::Release);
+        Ok(())
+    }
+
+    /// Whether nothing is under way that somebody would have to wait for.
+    #[inline]
+    pub fn is_idle(&self) -> bool {
+        self.done.load(Ordering::Acquire) >= self.begun.load(Ordering::Acquire)
+    }
+
+    /// Waits for all that was begun; no call of the driver where there is nothing.
+    #[inline]
+    pub fn finish(&self, waiting: &Waiting) -> Driven {
+        let begun = self.begun.load(Ordering::Acquire);
+        if self.done.load(Ordering::Acquire) >= begun {
+            return Ok(());
+        }
+        let relaxed = self.context.enter_relaxed()?;
+        let driver = self.context.driver();
+        waiting.until(
+            Call::Quiet,
+            // SAFETY: an own stream.
+            || match unsafe { driver.stream_query(self.stream) } {
+                Err(Failure { code: errors::NOT_READY, .. }) => None,
+                other => Some(other),
+            },
+            // SAFETY: as above. What it returns, the query will.
+            || {
+                let _ = unsafe { driver.stream_synchronize(self.stream) };
+            },
+        )?;
+        drop(relaxed);
+        self.done.fetch_max(begun, Ordering::Release);
+        Ok(())
+    }
+
+    /// Has a stream of the program wait for what was begun here. Not for streams that are being captured.
+    pub fn join(&self, stream: types::Stream) -> Driven {
+        if self.is_idle() {
+            return Ok(());
+        }
+        let driver = self.context.driver();
+        let _entered = self.context.enter()?;
+        // SAFETY: an own event and stream, and a stream of the context. An event may be recorded again while streams
+        // wait for an earlier record of it.
+        unsafe {
+            driver.event_record(self.event, self.stream)?;
+            driver.stream_wait_event(stream, self.event, 0)
+        }
+    }
+}
+
+impl Drop for Lane {
+    fn drop(&mut self) {
+        if self.context.is_forked() {
+            return;
+        }
+        let Ok(_relaxed) = self.context.enter_relaxed() else { return };
+        // SAFETY: both were made by this; destroying a stream doesn't wait for it.
+        unsafe {
+            let _ = self.context.driver().event_destroy(self.event);
+            let _ = self.context.driver().stream_destroy(self.stream);
+        }
+    }
+}
