@@ -114,24 +114,6 @@ DUSHMEM_IMPL_FN void put_bytes(void *dest, const void *source, size_t bytes, int
     remote_put(context{0}, dest, source, bytes, pe, false);
 }
 
-/* Sets a word of PE pe, and wakes who waits for it. Between it and what this thread has put before there is a
- * fence_release: with one fence a thread may set words of many PEs. */
-DUSHMEM_IMPL_FN void set_word_fenced(uint64_t *word, uint64_t value, int pe, const char *call = "put") {
-  if (uint64_t *to = peer_internal(word, sizeof *word, pe, call)) {
-    store_relaxed((unsigned long long *)to, (unsigned long long)value);
-    ring(pe);
-  } else {
-    remote_fence(context{0});
-    remote_signal(context{0}, word, value, DUSHMEM_SIGNAL_SET, pe);
-  }
-}
-
-/* The same after all that this thread has put there, and what it has seen of others. */
-DUSHMEM_IMPL_FN void set_word(uint64_t *word, uint64_t value, int pe, const char *call = "put") {
-  fence_release();
-  set_word_fenced(word, value, pe, call);
-}
-
 } // namespace impl
 
 template <class S, class T> DUSHMEM_IMPL_FN void put(context ctx, T *dest, const T *source, size_t nelems, int pe) {
