@@ -20,13 +20,6 @@ constexpr bool flagged_words = true;
 constexpr bool flagged_words = false;
 #endif
 
-/* A loop that is not worth its unrolled size. */
-#if defined(DUSHMEM_EMU)
-#define DUSHMEM_IMPL_ROLLED
-#else
-#define DUSHMEM_IMPL_ROLLED _Pragma("unroll 1")
-#endif
-
 /* Bytes that a member can send to each. */
 DUSHMEM_IMPL_FN size_t flagged_bytes(const members &team) { return team.cell / 2; }
 DUSHMEM_IMPL_FN bool goes_flagged(const members &team, size_t bytes) {

@@ -49,8 +49,8 @@
 #define DUSHMEM_IMPL_COPY_AS_ON_GPU 1
 #endif
 
-/* A loop that is not to be unrolled: code that seldom runs, or that says itself how it is. */
-#if defined(__CUDACC__) && !defined(DUSHMEM_EMU)
+/* Loops in code for GPUs: one that is not worth its unrolled size, and one that is to be unrolled. */
+#if !defined(DUSHMEM_EMU)
 #define DUSHMEM_IMPL_ROLLED _Pragma("unroll 1")
 #define DUSHMEM_IMPL_UNROLLED _Pragma("unroll")
 #else
