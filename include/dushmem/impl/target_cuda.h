@@ -77,8 +77,13 @@ DUSHMEM_IMPL_FN unsigned long long lane_value(unsigned long long value, unsigned
 }
 DUSHMEM_IMPL_FN unsigned funnel(unsigned low, unsigned high, unsigned bits) { return __funnelshift_r(low, high, bits); }
 
-/* A table that does not change while a kernel runs. */
-DUSHMEM_IMPL_FN int64_t load_table(const int64_t *at) { return (int64_t)__ldg((const long long *)at); }
+/* Entry i of a table of n, which does not change while a kernel runs; UNREACHABLE without one. An ordinary load of an
+ * address that is always good, so that compilers move it out of loops. */
+static __device__ const long long no_entry = DUSHMEM_IMPL_UNREACHABLE;
+DUSHMEM_IMPL_FN int64_t load_table(uint64_t table, int i, int n) {
+  const long long *const entry = (const long long *)(uintptr_t)table + i;
+  return (int64_t)__ldg((unsigned)i < (unsigned)n ? entry : &no_entry);
+}
 /* Both halves by one access. */
 DUSHMEM_IMPL_FN void store_flagged(chunk *at, chunk value) {
 #if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1203
