@@ -69,6 +69,21 @@ pub enum Work {
 }
 
 impl Work {
+    /// Never waits for anything.
+    pub fn is_quick(&self) -> bool {
+        match self {
+            Work::Nothing
+            | Work::Copy { .. }
+            | Work::CopyRows(_)
+            | Work::Fill { .. }
+            | Work::Write { .. } => true,
+            Work::Kernel(launch) => launch.function.model.is_some_and(|model| model.quick),
+            Work::Wait { .. } | Work::Batch(_) | Work::Graph(_) | Work::After(..) | Work::Host { .. } => {
+                false
+            }
+        }
+    }
+
     pub fn run(&self, context: &Arc<Context>) -> Out {
         fence(Ordering::SeqCst);
         let done = self.body(context);
