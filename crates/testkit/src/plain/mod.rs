@@ -7,7 +7,7 @@ mod heap;
 mod space;
 
 pub use heap::Plain;
-pub use space::reach;
+pub use space::{also_reach, reach};
 
 use dushmem_core::device::{Device, DeviceMemory, Export, HeapRequest, KernelState, StreamHandle, StreamOp};
 use dushmem_core::device_heap::driver::{Agreed, HeapDevice, Identity};
