@@ -7,9 +7,9 @@ struct dushmem_k_addresses {
 
 namespace {
 
-__device__ void combine_all(const uint64_t *at, uint32_t sources, uint32_t dests, uint64_t n, uint32_t type, uint32_t op) {
+__device__ __noinline__ void combine_all(const uint64_t *at, uint32_t sources, uint32_t dests, uint64_t n, uint32_t type, uint32_t op) {
   const size_t threads = block_size();
-  combine_units(in_table{at}, (int)sources, in_table{at + sources}, (int)dests, 0, n * element_bytes(type), typed_op{type, op},
+  combine_units(at, (int)sources, at + sources, (int)dests, 0, n * element_bytes(type), typed_op{type, op},
                 share_of{blockIdx.x * threads + thread_number(), gridDim.x * threads});
 }
 

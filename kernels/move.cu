@@ -38,9 +38,11 @@ DUSHMEM_KERNEL dushmem_k_broadcast(int32_t handle, uint64_t dest, uint64_t sourc
 DUSHMEM_KERNEL dushmem_k_copy_strided(uint64_t dest, int64_t dest_stride, uint64_t source, int64_t source_stride,
                                       uint32_t elem, uint64_t n) {
   const size_t step = (size_t)gridDim.x * blockDim.x;
+  DUSHMEM_IMPL_ROLLED
   for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {
     char *const to = (char *)(uintptr_t)dest + (ptrdiff_t)i * dest_stride;
     const char *const from = (const char *)(uintptr_t)source + (ptrdiff_t)i * source_stride;
+    DUSHMEM_IMPL_ROLLED
     for (size_t at = 0; at < elem; at += 16) store_unit(to + at, load_unit(from + at, elem - at), elem - at);
   }
 }

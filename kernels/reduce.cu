@@ -33,8 +33,8 @@ DUSHMEM_KERNEL dushmem_k_reduce(int32_t handle, uint64_t dest, uint64_t source, 
   }
   grid_call is;
   if (!begin_grid(is, team, call)) return;
-  if (kind == 0)
-    grid_reduce(is, to, from, bytes, how);
+  if (kind != 0 && dest == source)
+    grid_reducescatter_in_place(is, to, bytes, how);
   else
-    grid_reducescatter(is, to, from, bytes, how);
+    grid_reduce(is, to, from, bytes, how, kind != 0);
 }

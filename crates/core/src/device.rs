@@ -128,8 +128,10 @@ pub struct KernelTeam {
 }
 
 impl KernelTeam {
-    /// Kernels of all members load and store the memory of all members.
+    /// Kernels of all members load and store the memory of all members, of which there are few enough to do so.
     pub const DIRECT: u32 = 1;
+    /// Members of a team with that flag, at most.
+    pub const MOST_DIRECT: usize = 64;
     /// First bit of the number of blocks.
     pub const BLOCKS: u32 = 8;
     /// Bits of a handle that say where in the table its team is.

@@ -9,7 +9,7 @@ use crate::memory::{self, Chunk, Plain, Spaces, Tables};
 use crate::notice::Notice;
 use crate::pinned::{Arena, Cell, Pinned};
 use crate::proxy::PeProxy;
-use crate::ptx::Image;
+use crate::ptx::{FAR, Image};
 use crate::state::States;
 use crate::types::{self, *};
 use crate::waiting::Waiting;
@@ -61,6 +61,8 @@ pub struct Gpu {
     pub(crate) answer: Cell,
     pub(crate) peeked: Cell,
     library: Library,
+    /// Whether the kernels for PEs behind the proxy are loaded.
+    far: Mutex<bool>,
     /// Work in the order in which it was begun.
     pub(crate) data: Lane,
     /// What must not wait for that: looks at words, states of modules.
@@ -118,6 +120,7 @@ impl Gpu {
             answer: Cell::new(&context)?,
             peeked: Cell::new(&context)?,
             library,
+            far: Mutex::new(false),
             data,
             side,
             pins: Mutex::default(),
@@ -230,7 +233,10 @@ impl Gpu {
         unsafe {
             match special.contains(&stream) {
                 true => driver.ctx_get_current(&raw mut context),
-                false => driver.stream_get_ctx(stream, &raw mut context),
+                // The call needs a context, whichever.
+                false => {
+                    self.context.enter().and_then(|_entered| driver.stream_get_ctx(stream, &raw mut context))
+                }
             }
         }
         .map_err(|why| why.doing(format_args!("stream = {:p}", stream.0)))?;
@@ -280,9 +286,23 @@ impl Gpu {
     pub(crate) fn completed(&self, state: &KernelState) -> Result<KernelState> {
         let mut state = KernelState { notice: self.notice.device(), ..*state };
         if state.remote > 0 && state.proxy == 0 {
+            self.load_far()?;
             state.proxy = self.proxy.start(&self.context)?;
         }
         Ok(state)
+    }
+
+    /// Loads the kernels for PEs behind the proxy, once.
+    fn load_far(&self) -> Result<()> {
+        let mut done = self.far.lock().unwrap_or_else(PoisonError::into_inner);
+        if !*done {
+            for image in FAR {
+                let module = self.library.add(image)?;
+                self.states.add_own(&self.context, module)?;
+            }
+            *done = true;
+        }
+        Ok(())
     }
 
     pub(crate) fn name_and_capability(&self) -> String {

@@ -310,7 +310,7 @@ fn number(bytes: [u8; 16]) -> u64 {
 }
 
 /// A strided copy as one of rows: an element each, whose pitches are the strides.
-fn rows(
+pub(crate) fn rows(
     dest: usize,
     dest_stride: usize,
     source: usize,

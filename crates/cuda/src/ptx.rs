@@ -9,8 +9,20 @@ pub struct Image {
     pub ptx: &'static str,
 }
 
-/// All modules.
-pub const IMAGES: &[Image] = &[];
+macro_rules! images {
+    ($($(#[$doc:meta])* $list:ident: $($name:literal),*;)*) => {$(
+        $(#[$doc])*
+        pub const $list: &[Image] =
+            &[$(Image { name: $name, ptx: concat!(include_str!(concat!("../ptx/", $name, ".ptx")), "\0") }),*];
+    )*};
+}
+
+images! {
+    /// Modules that every PE loads.
+    NEAR: "words", "sync", "combine", "move", "reduce";
+    /// What PEs load beside these that reach others through the proxy only: the driver takes long to compile it.
+    FAR: "far";
+}
 
 impl Image {
     /// Names of its kernels.
@@ -25,6 +37,14 @@ impl Image {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn modules_are_there_and_have_a_state() {
+        for image in NEAR.iter().chain(FAR) {
+            assert!(image.kernels().count() > 0 && image.ptx.ends_with("\n\0"), "{}", image.name);
+            assert!(image.ptx.contains(" dushmem_impl_state["), "{}", image.name);
+        }
+    }
 
     #[test]
     fn kernels_are_found_in_the_text() {

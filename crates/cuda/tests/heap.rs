@@ -1,8 +1,10 @@
 //! The device as the engine uses it, on the stand-in for the driver.
 mod common;
 use common::{calls, driver, fail, gpu, live};
+use dushmem_core::amo::{AmoOp, AmoRequest};
+use dushmem_core::coll::reduce::{ReduceNum, ReduceOp};
 use dushmem_core::device::{Export, KernelState, KernelTeam, Loaded};
-use dushmem_core::device_heap::driver::HeapDevice;
+use dushmem_core::device_heap::driver::{Combine, HeapDevice};
 use dushmem_core::window::DEVICE_BASE;
 use dushmem_cuda::gpu::Gpu;
 use dushmem_cuda::kernels::Shape;
@@ -120,8 +122,6 @@ fn a_look_does_not_wait_for_what_was_begun() {
     let gpu = gpu();
     let at = gpu.table(256).unwrap();
     let kernel = gpu.kernel("standin_spin").unwrap();
-    // The data lane is held up by a copy that waits for a kernel of the program: a pageable destination larger than what
-    // the driver stages would wait, so the wait is put into the lane itself.
     let spin = [at as u64, 5];
     // SAFETY: an own stream and a kernel of the stand-in, which waits for a word.
     unsafe {
@@ -133,12 +133,12 @@ fn a_look_does_not_wait_for_what_was_begun() {
         assert_eq!(found, [0; 8]);
         gpu.store(at + 64, [7; 16], 16).unwrap();
         gpu.flush().unwrap();
-        assert_eq!(gpu.driver().stream_query(stream).unwrap_err().code, types::errors::NOT_READY);
+        assert!(is_busy(&gpu, stream));
         // Memory, tables and states are made beside it.
         let window = gpu.reserve(None, CHUNK).unwrap();
         let memory = gpu.allocate(window, CHUNK).unwrap();
         gpu.set_state(&state(3)).unwrap();
-        assert_eq!(gpu.driver().stream_query(stream).unwrap_err().code, types::errors::NOT_READY);
+        assert!(is_busy(&gpu, stream));
         drop(memory);
         let mut value = [0; 16];
         value[0] = 5;
@@ -147,6 +147,114 @@ fn a_look_does_not_wait_for_what_was_begun() {
         let _entered = gpu.context().enter().unwrap();
         gpu.driver().stream_synchronize(stream).unwrap();
         gpu.driver().stream_destroy(stream).unwrap();
+    }
+}
+
+fn is_busy(gpu: &Gpu, stream: types::Stream) -> bool {
+    let _entered = gpu.context().enter().unwrap();
+    // SAFETY: a stream of the context.
+    let asked = unsafe { gpu.driver().stream_query(stream) };
+    asked.is_err_and(|why| why.code == types::errors::NOT_READY)
+}
+
+#[test]
+fn atomics_of_both_widths() {
+    let gpu = gpu();
+    let at = gpu.table(64).unwrap();
+    let request = |op, value: u64, cond: u64, wide| AmoRequest { op, wide, value, cond };
+    for wide in [true, false] {
+        let mask = if wide { u64::MAX } else { u32::MAX.into() };
+        write(&gpu, at, &[0xff; 16]);
+        let mut model = mask;
+        let ops = [
+            (AmoOp::Add, 5, 0),
+            (AmoOp::Fetch, 0, 0),
+            (AmoOp::Set, 0x1234_5678_9abc_def0, 0),
+            (AmoOp::And, 0xffff_0000_ffff_00ff, 0),
+            (AmoOp::Or, 0x10, 0),
+            (AmoOp::Xor, u64::MAX, 0),
+            (AmoOp::Swap, 77, 0),
+            (AmoOp::CompareSwap, 78, 76),
+            (AmoOp::CompareSwap, 79, 77),
+        ];
+        for (i, (op, value, cond)) in ops.into_iter().enumerate() {
+            let (value, cond) = (value & mask, cond & mask);
+            let old = model;
+            model = match op {
+                AmoOp::Add => old.wrapping_add(value) & mask,
+                AmoOp::Fetch => old,
+                AmoOp::Set | AmoOp::Swap => value,
+                AmoOp::And => old & value,
+                AmoOp::Or => old | value,
+                AmoOp::Xor => old ^ value,
+                AmoOp::CompareSwap => {
+                    if old == cond {
+                        value
+                    } else {
+                        old
+                    }
+                }
+            };
+            // SAFETY: a word of the table.
+            let found = unsafe { gpu.amo(at, request(op, value, cond, wide), i % 2 == 1) }.unwrap();
+            assert!(i % 2 == 0 || found == old, "{op:?} {wide}: {found:#x}, not {old:#x}");
+            let word = read(&gpu, at, 8).try_into().map(u64::from_le_bytes).unwrap();
+            assert_eq!(word, if wide { model } else { model | 0xffff_ffff << 32 }, "{op:?} {wide}");
+        }
+    }
+}
+
+#[test]
+fn vectors_are_combined_by_rank_also_in_place() {
+    let gpu = gpu();
+    let n = 10_007usize;
+    let window = gpu.reserve(None, 3 * CHUNK).unwrap();
+    let memory = gpu.allocate(window, CHUNK).unwrap();
+    let at = |i: usize| memory.base() + i * (n * 4).next_multiple_of(64);
+    let vectors: Vec<Vec<f32>> = (0..3).map(|v| (0..n).map(|i| (v * n + i) as f32 * 0.1).collect()).collect();
+    for (i, vector) in vectors.iter().enumerate() {
+        let bytes: Vec<u8> = vector.iter().flat_map(|x| x.to_ne_bytes()).collect();
+        write(&gpu, at(i), &bytes);
+    }
+    let reducer = f32::reducer(ReduceOp::Sum).unwrap();
+    let (sources, dests) = ([at(0), at(1), at(2)], [at(1), at(3)]);
+    // SAFETY: vectors of n elements.
+    unsafe { gpu.combine(&Combine { sources: &sources, dests: &dests, n, reducer: &reducer }) }.unwrap();
+    let expected: Vec<u8> =
+        (0..n).flat_map(|i| (vectors[0][i] + vectors[1][i] + vectors[2][i]).to_ne_bytes()).collect();
+    assert!(read(&gpu, at(1), n * 4) == expected && read(&gpu, at(3), n * 4) == expected);
+}
+
+#[test]
+fn strided_copies_between_all_kinds_of_memory() {
+    let gpu = gpu();
+    let window = gpu.reserve(None, CHUNK).unwrap();
+    let memory = gpu.allocate(window, CHUNK).unwrap();
+    let what = bytes(1 << 20);
+    for (elem, n, dest_stride, source_stride) in
+        [(4, 1000, 12, 8), (1, 77, 3, 1), (16, 9, 16, 16), (3, 1, 5, 9), (70_000, 3, 80_000, 90_000)]
+    {
+        for (from_host, to_host) in [(true, false), (false, false), (false, true)] {
+            let source = if from_host { what.as_ptr() as usize } else { memory.base() };
+            write(&gpu, memory.base(), &what);
+            let mut host = vec![0u8; 1 << 20];
+            let dest = if to_host { host.as_mut_ptr() as usize } else { memory.base() + (2 << 20) };
+            // SAFETY: ranges of the test's memory.
+            unsafe {
+                if !to_host {
+                    gpu.zero(dest, 1 << 20).unwrap();
+                }
+                gpu.copy_strided(dest, dest_stride, source, source_stride, elem, n).unwrap();
+            }
+            gpu.flush().unwrap();
+            let found = if to_host { host } else { read(&gpu, dest, 1 << 20) };
+            let mut expected = vec![0; 1 << 20];
+            for i in 0..n {
+                let row = &what[i * source_stride..i * source_stride + elem];
+                expected[i * dest_stride..i * dest_stride + elem].copy_from_slice(row);
+            }
+            assert!(found == expected, "{elem} x {n}, from host: {from_host}, to host: {to_host}");
+        }
     }
 }
 
@@ -267,13 +375,13 @@ fn no_memory_is_an_error_that_says_how_much_there_is() {
     for part in ["20G", "CUDA_ERROR_OUT_OF_MEMORY", "free", "DUSHMEM_DEVICE_HEAP_SIZE", "16G"] {
         assert!(error.contains(part), "{part}: {error}");
     }
-    assert_eq!(live("memory"), 0);
+    let (memory, mappings) = (live("memory"), live("mappings"));
     // Half a chunk leaves nothing behind either.
     for step in ["cuMemMap", "cuMemSetAccess", "cuMemsetD8Async"] {
         fail(&format!("{step}:1=1"));
         gpu.allocate(window, CHUNK).unwrap_err();
         fail("");
-        assert_eq!((live("memory"), live("mappings")), (0, 0), "{step}");
+        assert_eq!((live("memory"), live("mappings")), (memory, mappings), "{step}");
     }
     gpu.allocate(window, CHUNK).unwrap();
 }

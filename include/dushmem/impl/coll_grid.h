@@ -84,35 +84,56 @@ DUSHMEM_IMPL_FN share_of own_share(const grid_call &is) {
   return share_of{is.block * (size_t)block_size() + thread_number(), is.blocks * (size_t)block_size()};
 }
 
-/* Addresses of an object on the members, the own one given. */
-struct on_members {
-  const members &team;
-  char *own;
-  DUSHMEM_IMPL_MEMBER char *operator[](int rank) const { return (char *)moved_to(own, team.pe(rank)); }
+/* Addresses of the members' sources and dests, by rank, in memory of the block. A team whose members reach each other
+ * has so many at most. */
+constexpr int most_members = 64;
+struct grid_places {
+  uint64_t sources[most_members], dests[most_members];
 };
-/* Addresses from a table. */
-struct in_table {
-  const uint64_t *at;
-  DUSHMEM_IMPL_MEMBER char *operator[](int i) const { return (char *)(uintptr_t)at[i]; }
-};
+/* For all threads of the block, after it has synchronised. */
+DUSHMEM_IMPL_FN const grid_places &find_places(const members &team, const char *source, const char *dest) {
+  grid_places &all = in_block<grid_places>();
+  for (unsigned r = thread_number(); r < (unsigned)team.n; r += block_size()) {
+    all.sources[r] = (uintptr_t)moved_to(source, team.pe((int)r));
+    all.dests[r] = (uintptr_t)moved_to(dest, team.pe((int)r));
+  }
+  return all;
+}
+DUSHMEM_IMPL_FN char *place(const uint64_t *places, int i, size_t at) { return (char *)(uintptr_t)places[i] + at; }
 
-/* Bytes [from, end) of all dests = those of the sources, combined in order. The loads of `batch` sources are under way
- * at the same time. In each place one thread reads all, then writes all: dests may be sources. */
+/* The unit at byte `at` of the sources, of which `count` bytes are left, combined in order. The loads of `batch` sources
+ * are under way at the same time. A function of its own: it is most of the code. */
 constexpr int batch = 4;
-template <class Sources, class Dests>
-DUSHMEM_IMPL_FN void combine_units(const Sources &sources, int n, const Dests &dests, int targets, size_t from, size_t end,
-                                   typed_op how, share_of share) {
-  for (size_t at = from + share.first * 16; at < end; at += share.step * 16) {
-    const size_t count = end - at;
-    chunk all{};
-    for (int first = 0; first < n; first += batch) {
-      chunk next[batch];
-      for (int k = 0; k < batch; k++)
-        if (first + k < n) next[k] = load_unit(sources[first + k] + at, count);
-      for (int k = 0; k < batch; k++)
-        if (first + k < n) all = first + k == 0 ? next[k] : apply_typed(all, next[k], how);
+DUSHMEM_IMPL_APART chunk combine_unit(const uint64_t *sources, int n, size_t at, size_t count, typed_op how) {
+  const bool common = how.type == (uint32_t)element::f32 && how.op == (uint32_t)operation::sum;
+  chunk all{};
+  DUSHMEM_IMPL_ROLLED
+  for (int first = 0; first < n; first += batch) {
+    chunk next[batch];
+    for (int k = 0; k < batch; k++)
+      if (first + k < n) next[k] = load_unit(place(sources, first + k, at), count);
+    for (int k = 0; k < batch; k++) {
+      if (first + k >= n) continue;
+      if (first + k == 0)
+        all = next[k];
+      else if (common)
+        all = apply_each<op_sum, float>(all, next[k]);
+      else
+        all = apply_typed(all, next[k], how);
     }
-    for (int r = 0; r < targets; r++) store_unit(dests[r] + at, all, count);
+  }
+  return all;
+}
+
+/* Bytes [from, end) of all dests = those of the sources, combined. In each place one thread reads all, then writes all:
+ * dests may be sources. */
+DUSHMEM_IMPL_FN void combine_units(const uint64_t *sources, int n, const uint64_t *dests, int targets, size_t from, size_t end,
+                                   typed_op how, share_of share) {
+  DUSHMEM_IMPL_ROLLED
+  for (size_t at = from + share.first * 16; at < end; at += share.step * 16) {
+    const chunk all = combine_unit(sources, n, at, end - at, how);
+    DUSHMEM_IMPL_ROLLED
+    for (int r = 0; r < targets; r++) store_unit(place(dests, r, at), all, end - at);
   }
 }
 
@@ -127,91 +148,77 @@ DUSHMEM_IMPL_FN part_of own_part(const members &team, size_t bytes) {
   return part_of{from, from + rest(bytes, from, part)};
 }
 
-/* Each member combines its part of all sources into all dests. */
-DUSHMEM_IMPL_FN void grid_reduce(grid_call &is, char *dest, const char *source, size_t bytes, typed_op how) {
+/* All members are there, and the block knows their buffers. */
+DUSHMEM_IMPL_FN const grid_places &meet_members(const grid_call &is, const char *source, const char *dest) {
+  const grid_places &all = find_places(is.team, source, dest);
   tell_block(is, is.there());
   await_block(is, is.there());
-  const part_of own = own_part(is.team, bytes);
-  combine_units(on_members{is.team, (char *)source}, is.team.n, on_members{is.team, dest}, is.team.n, own.from, own.end, how,
+  return all;
+}
+
+/* Each member combines its part of all sources into all dests, or its block into the own one. */
+DUSHMEM_IMPL_FN void grid_reduce(grid_call &is, char *dest, const char *source, size_t bytes, typed_op how, bool own_block) {
+  const members &team = is.team;
+  const grid_places &all = meet_members(is, source + (own_block ? (size_t)team.me * bytes : 0), dest);
+  const part_of own = own_block ? part_of{0, bytes} : own_part(team, bytes);
+  combine_units(all.sources, team.n, all.dests + (own_block ? team.me : 0), own_block ? 1 : team.n, own.from, own.end, how,
                 own_share(is));
   end_grid(is);
 }
 
-/* Each member combines its block of all sources. In place the result takes the place of the first block, which the
- * first member reads: a piece is written when all have read theirs, and each piece has a number. */
-DUSHMEM_IMPL_FN void grid_reducescatter(grid_call &is, char *dest, const char *source, size_t bytes, typed_op how) {
-  tell_block(is, is.there());
-  await_block(is, is.there());
+/* In place the own block takes the place of the first one, which the first member reads: a piece is written when all
+ * have read theirs, and each piece has a number. */
+DUSHMEM_IMPL_FN void grid_reducescatter_in_place(grid_call &is, char *dest, size_t bytes, typed_op how) {
+  const grid_places &all = meet_members(is, dest + (size_t)is.team.me * bytes, dest);
   const share_of share = own_share(is);
-  const on_members sources{is.team, (char *)source + (size_t)is.team.me * bytes};
-  struct {
-    char *own;
-    DUSHMEM_IMPL_MEMBER char *operator[](int) const { return own; }
-  } to{dest};
-  if (dest != source) {
-    combine_units(sources, is.team.n, to, 1, 0, bytes, how, share);
-    return end_grid(is);
-  }
-  struct {
-    chunk *own;
-    size_t at;
-    DUSHMEM_IMPL_MEMBER char *operator[](int) const { return (char *)own - at; }
-  } kept{nullptr, 0};
+  DUSHMEM_IMPL_ROLLED
   for (size_t piece = 0; piece < bytes; piece += share.step * 16) {
     const size_t at = piece + share.first * 16;
     chunk result{};
-    kept.own = &result;
-    kept.at = at;
-    if (at < bytes) combine_units(sources, is.team.n, kept, 1, at, least(bytes, at + 16), how, share_of{0, 1});
+    if (at < bytes) result = combine_unit(all.sources, is.team.n, at, bytes - at, how);
     tell_block(is, is.done());
     await_block(is, is.done());
     if (at < bytes) store_unit(dest + at, result, bytes - at);
     is.number++;
   }
-  is.number--;
   sync(block_scope{});
-  if (leads(block_scope{})) own_count(is.team.grid_calls(is.block), is.number);
+  if (leads(block_scope{})) own_count(is.team.grid_calls(is.block), is.number - 1);
 }
 
 /* ---- Moves ---- */
 
 /* Bytes [from, end) at source go to the same place at all dests, but that of the member `without`. */
-DUSHMEM_IMPL_FN void spread(const grid_call &is, const char *source, const on_members &dests, size_t from, size_t end,
-                            int without) {
+DUSHMEM_IMPL_APART void spread(const grid_call &is, const char *source, const uint64_t *dests, size_t from, size_t end,
+                               int without) {
   constexpr int at_once = 4;
   const share_of share = own_share(is);
-  for (size_t at = from + share.first * 16; at < end; at += at_once * share.step * 16) {
+  const size_t step = share.step * 16;
+  DUSHMEM_IMPL_ROLLED
+  for (size_t at = from + share.first * 16; at < end; at += at_once * step) {
     chunk value[at_once];
-    for (int i = 0; i < at_once; i++) {
-      const size_t place = at + (size_t)i * share.step * 16;
-      if (place < end) value[i] = load_unit(source + place, end - place);
-    }
+    for (int i = 0; i < at_once; i++)
+      if (at + (size_t)i * step < end) value[i] = load_unit(source + (at + (size_t)i * step), end - (at + (size_t)i * step));
+    DUSHMEM_IMPL_ROLLED
     for (int k = 0; k < is.team.n; k++) {
       const int r = behind(is.team, k);
       if (r == without) continue;
-      char *const to = dests[r];
-      for (int i = 0; i < at_once; i++) {
-        const size_t place = at + (size_t)i * share.step * 16;
-        if (place < end) store_unit(to + place, value[i], end - place);
-      }
+      for (int i = 0; i < at_once; i++)
+        if (at + (size_t)i * step < end) store_unit(place(dests, r, at + (size_t)i * step), value[i], end - (at + (size_t)i * step));
     }
   }
 }
 
 DUSHMEM_IMPL_FN void grid_fcollect(grid_call &is, char *dest, const char *source, size_t bytes) {
-  tell_block(is, is.there());
-  await_block(is, is.there());
-  spread(is, source, on_members{is.team, dest + (size_t)is.team.me * bytes}, 0, bytes, -1);
+  const grid_places &all = meet_members(is, source, dest + (size_t)is.team.me * bytes);
+  spread(is, source, all.dests, 0, bytes, -1);
   end_grid(is);
 }
 
 /* Each member takes its part from the root and gives it to all: every link carries the data about once. */
 DUSHMEM_IMPL_FN void grid_broadcast(grid_call &is, char *dest, const char *source, size_t bytes, int root) {
-  tell_block(is, is.there());
-  await_block(is, is.there());
+  const grid_places &all = meet_members(is, source, dest);
   const part_of own = own_part(is.team, bytes);
-  spread(is, on_members{is.team, (char *)source}[root], on_members{is.team, dest}, own.from, own.end,
-         dest == source ? root : -1);
+  spread(is, place(all.sources, root, 0), all.dests, own.from, own.end, dest == source ? root : -1);
   end_grid(is);
 }
 
@@ -226,16 +233,16 @@ struct in_blocks {
 
 /* In place the blocks of two members change places: each of both sees to one half, and reads all before it writes. */
 DUSHMEM_IMPL_FN void grid_alltoall(grid_call &is, char *dest, const char *source, size_t bytes) {
-  tell_block(is, is.there());
-  await_block(is, is.there());
-  constexpr int at_once = 4;
+  constexpr int at_once = 2;
   const members &team = is.team;
+  const grid_places &all = meet_members(is, source, dest + (size_t)team.me * bytes);
   const share_of share = own_share(is);
-  const size_t own = (size_t)team.me * bytes, units = (bytes + 15) / 16, low = units / 2, high = units - low;
+  const size_t units = (bytes + 15) / 16, low = units / 2, high = units - low;
   const bool swaps = dest == source;
   /* Of each block as many units as the larger half has. */
   const size_t most = swaps ? high : units;
   in_blocks next{swaps ? 1 : 0, share.first};
+  DUSHMEM_IMPL_ROLLED
   for (next.settle(most, team.n); next.k < team.n;) {
     char *here[at_once], *there[at_once];
     size_t count[at_once];
@@ -248,7 +255,7 @@ DUSHMEM_IMPL_FN void grid_alltoall(grid_call &is, char *dest, const char *source
       const bool part = !swaps || next.unit < (team.me > r ? high : low);
       if (part) {
         here[i] = (char *)source + (size_t)r * bytes + unit * 16;
-        there[i] = (char *)moved_to(dest + own, team.pe(r)) + unit * 16;
+        there[i] = place(all.dests, r, unit * 16);
         count[i] = bytes - unit * 16;
       }
       next.unit += share.step;

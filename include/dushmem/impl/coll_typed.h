@@ -48,6 +48,30 @@ template <class Op, class T> DUSHMEM_IMPL_FN chunk apply_each(const chunk &a, co
   return all;
 }
 
+/* The same of small elements, one after the other: a tenth of the code, and the loads around it take as long. */
+template <class Op, class T> DUSHMEM_IMPL_APART unsigned long long apply_small(unsigned long long a, unsigned long long b) {
+  typedef typename unit_of<sizeof(T)>::type U;
+  unsigned long long all = 0;
+  DUSHMEM_IMPL_ROLLED
+  for (unsigned at = 0; at < 64; at += 8 * sizeof(T))
+    all |= (unsigned long long)bits<U>(Op::apply(bits<T>((U)(a >> at)), bits<T>((U)(b >> at)))) << at;
+  return all;
+}
+template <class Op, class T> DUSHMEM_IMPL_FN chunk apply_smalls(const chunk &a, const chunk &b) {
+  return chunk{apply_small<Op, T>(a.low, b.low), apply_small<Op, T>(a.high, b.high)};
+}
+template <class T> DUSHMEM_IMPL_FN chunk apply_any_small(const chunk &a, const chunk &b, operation op) {
+  switch (op) {
+  case operation::max: return apply_smalls<op_max, T>(a, b);
+  case operation::min: return apply_smalls<op_min, T>(a, b);
+  case operation::sum: return apply_smalls<op_sum, T>(a, b);
+  default: return apply_smalls<op_prod, T>(a, b);
+  }
+}
+template <class T> DUSHMEM_IMPL_FN chunk apply_half(const chunk &a, const chunk &b, operation op) {
+  return op == operation::sum ? apply_each<op_sum, T>(a, b) : apply_any_small<T>(a, b, op);
+}
+
 template <class T> DUSHMEM_IMPL_FN chunk apply_ordered(const chunk &a, const chunk &b, operation op) {
   return op == operation::max ? apply_each<op_max, T>(a, b) : apply_each<op_min, T>(a, b);
 }
@@ -70,18 +94,18 @@ DUSHMEM_IMPL_APART chunk apply_typed(chunk a, chunk b, typed_op how) {
   /* Sums and products of signed integers have the bits of unsigned ones. */
   const bool added = op >= operation::sum;
   switch ((element)(added && how.type >= 4 && how.type < 8 ? how.type - 4 : how.type)) {
-  case element::u8: return apply_any<unsigned char>(a, b, op);
-  case element::u16: return apply_any<unsigned short>(a, b, op);
+  case element::u8: return apply_any_small<unsigned char>(a, b, op);
+  case element::u16: return apply_any_small<unsigned short>(a, b, op);
   case element::u32: return apply_any<unsigned int>(a, b, op);
   case element::u64: return apply_any<unsigned long long>(a, b, op);
-  case element::i8: return apply_ordered<signed char>(a, b, op);
-  case element::i16: return apply_ordered<short>(a, b, op);
+  case element::i8: return op == operation::max ? apply_smalls<op_max, signed char>(a, b) : apply_smalls<op_min, signed char>(a, b);
+  case element::i16: return op == operation::max ? apply_smalls<op_max, short>(a, b) : apply_smalls<op_min, short>(a, b);
   case element::i32: return apply_ordered<int>(a, b, op);
   case element::i64: return apply_ordered<long long>(a, b, op);
   case element::f32: return apply_any<float>(a, b, op);
   case element::f64: return apply_any<double>(a, b, op);
-  case element::half: return apply_any<dushmem_impl_half>(a, b, op);
-  case element::bfloat16: return apply_any<dushmem_impl_bfloat16>(a, b, op);
+  case element::half: return apply_half<dushmem_impl_half>(a, b, op);
+  case element::bfloat16: return apply_half<dushmem_impl_bfloat16>(a, b, op);
   case element::c32: return apply_added<complex_of<float>>(a, b, op);
   default: return apply_added<complex_of<double>>(a, b, op);
   }
