@@ -15,7 +15,6 @@ modes! {
     concurrent_3: Concurrent 3 everything::all;
     threads_2: Threads 2 everything::all;
     threads_3: Threads 3 everything::all;
-    hidden_3: Hidden 3 everything::all;
     alone: Turns 1 everything::all;
     wrong_in_turns: Turns 2 wrong::all;
     wrong_concurrent: Concurrent 3 wrong::all;

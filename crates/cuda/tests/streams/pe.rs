@@ -53,6 +53,7 @@ impl Pe {
             heap_size: 1 << 20,
             device_heap: Some(16 << 20),
             team_slots: 16,
+            hidden: if mode == Mode::Hidden { Hidden::Others } else { Hidden::Nobody },
             ..Settings::defaults()
         };
         let device = dushmem_cuda::device().unwrap_or_else(|why| panic!("{why}"));
