@@ -1,12 +1,13 @@
 // The library's own kernels, called as the library calls them: data against what they have to be, reductions against the
 // host's, bit by bit. With "far" as argument the kernels for members out of reach of loads and stores.
+#include "coll_common.h"
+
 #include "../../kernels/combine.cu"
 #include "../../kernels/far.cu"
 #include "../../kernels/move.cu"
 #include "../../kernels/reduce.cu"
 #include "../../kernels/sync.cu"
 #include "../../kernels/words.cu"
-#include "coll_common.h"
 
 static bool far_only;
 static char *dest, *source, *reference;
@@ -20,9 +21,9 @@ static unsigned char byte_of(int pe, size_t i, int round) {
   return (unsigned char)(mixed >> 40);
 }
 
-struct team_of {
+struct Crew {
   int handle, me, n;
-  explicit team_of(int team) : handle(team), me(dushmem_team_my_pe(team)), n(dushmem_team_n_pes(team)) {}
+  explicit Crew(int team) : handle(team), me(dushmem_team_my_pe(team)), n(dushmem_team_n_pes(team)) {}
   int pe(int rank) const { return dushmem_team_translate_pe(handle, rank, DUSHMEM_TEAM_WORLD); }
 };
 
@@ -57,7 +58,7 @@ static void put_elements(char *at, size_t n, uint32_t type, int round) {
   OK(cudaMemcpy(at, all.data(), all.size(), cudaMemcpyHostToDevice));
 }
 
-static void same(const char *what, const std::vector<unsigned char> &is, const std::vector<unsigned char> &should, long a,
+static void expect_bytes(const char *what, const std::vector<unsigned char> &is, const std::vector<unsigned char> &should, long a,
                  long b) {
   for (size_t i = 0; i < is.size(); i++) {
     if (is[i] == should[i]) continue;
@@ -72,7 +73,7 @@ static void same(const char *what, const std::vector<unsigned char> &is, const s
 
 enum moves { fcollect_of, alltoall_of, alltoall_in_place, broadcast_of, broadcast_in_place };
 
-static void launch_move(moves what, int blocks, int threads, const team_of &team, char *to, char *from, size_t bytes, int root) {
+static void launch_move(moves what, int blocks, int threads, const Crew &team, char *to, char *from, size_t bytes, int root) {
   const bool in_place = what == alltoall_in_place || what == broadcast_in_place;
   const uint64_t d = address(to), s = address(in_place ? to : from);
   if (far_only) blocks = 1;
@@ -99,7 +100,7 @@ static void launch_move(moves what, int blocks, int threads, const team_of &team
 }
 
 // What dest has to be, from sources of a round.
-static std::vector<unsigned char> moved_data(moves what, const team_of &team, size_t bytes, int root, int round) {
+static std::vector<unsigned char> moved_data(moves what, const Crew &team, size_t bytes, int root, int round) {
   std::vector<unsigned char> all;
   const int blocks = what == broadcast_of || what == broadcast_in_place ? 1 : team.n;
   for (int r = 0; r < blocks; r++)
@@ -110,7 +111,7 @@ static std::vector<unsigned char> moved_data(moves what, const team_of &team, si
   return all;
 }
 
-static void check_move(moves what, int blocks, int threads, const team_of &team, size_t bytes, size_t shift, int root, int round) {
+static void check_move(moves what, int blocks, int threads, const Crew &team, size_t bytes, size_t shift, int root, int round) {
   const bool in_place = what == alltoall_in_place || what == broadcast_in_place;
   char *const to = dest + shift, *const from = source + (in_place ? shift : (shift * 3) % 16);
   put_bytes_of(in_place ? to : from, bytes * (size_t)team.n, round);
@@ -118,13 +119,13 @@ static void check_move(moves what, int blocks, int threads, const team_of &team,
   launch_move(what, blocks, threads, team, to, from, bytes, root);
   settle();
   const std::vector<unsigned char> should = moved_data(what, team, bytes, root, round);
-  same("move", fetched(to, should.size()), should, what, (long)bytes);
+  expect_bytes("move", fetched(to, should.size()), should, what, (long)bytes);
   // The checks look at dest, which the next call of others overwrites.
   dushmem_team_sync(team.handle);
 }
 
 // One after the other without anything between, on different data.
-static void check_in_a_row(const team_of &team, unsigned seed, int calls) {
+static void check_in_a_row(const Crew &team, unsigned seed, int calls) {
   struct made {
     moves what;
     size_t at, bytes;
@@ -149,14 +150,14 @@ static void check_in_a_row(const team_of &team, unsigned seed, int calls) {
   settle();
   for (const made &one : all) {
     const std::vector<unsigned char> should = moved_data(one.what, team, one.bytes, one.root, round);
-    same("in a row", fetched(dest + one.at, should.size()), should, one.what, (long)one.bytes);
+    expect_bytes("in a row", fetched(dest + one.at, should.size()), should, one.what, (long)one.bytes);
   }
   dushmem_team_sync(team.handle);
 }
 
 // ---- Reductions ----
 
-template <class T, class Call> static void host_reduces(Call call, const team_of &team, const char *from, size_t n) {
+template <class T, class Call> static void host_reduces(Call call, const Crew &team, const char *from, size_t n) {
   CHECK(call(team.handle, (T *)reference, (const T *)from, n) == 0);
 }
 #define HOST(T, name) host_reduces<T>(name, team, from, n)
@@ -188,7 +189,7 @@ template <class T, class Call> static void host_reduces(Call call, const team_of
     switch (op) { SUMS(T, stem); }
 
 // The same by the host, into `reference`.
-static void host_reduce(const team_of &team, const char *from, size_t n, uint32_t type, uint32_t op) {
+static void host_reduce(const Crew &team, const char *from, size_t n, uint32_t type, uint32_t op) {
   switch (type) {
     INTEGER(0, uint8_t, uint8)
     INTEGER(1, uint16_t, uint16)
@@ -209,7 +210,7 @@ static void host_reduce(const team_of &team, const char *from, size_t n, uint32_
 
 static bool has(uint32_t type, uint32_t op) { return type < 8 || (type < 12 ? op >= 3 : op >= 5); }
 
-static void check_reduce(int blocks, int threads, const team_of &team, size_t n, uint32_t type, uint32_t op, bool own_block,
+static void check_reduce(int blocks, int threads, const Crew &team, size_t n, uint32_t type, uint32_t op, bool own_block,
                          bool in_place, size_t shift) {
   const size_t elem = element_bytes(type), all = own_block ? n * (size_t)team.n : n;
   const int round = (int)(n + type * 3 + op);
@@ -224,11 +225,11 @@ static void check_reduce(int blocks, int threads, const team_of &team, size_t n,
   else
     dushmem_k_reduce<<<blocks, threads>>>(team.handle, address(to), address(from), n, type, op, own_block);
   settle();
-  same(own_block ? "reducescatter" : "reduce", fetched(to, n * elem), should, type * 10 + op, (long)n);
+  expect_bytes(own_block ? "reducescatter" : "reduce", fetched(to, n * elem), should, type * 10 + op, (long)n);
   dushmem_team_sync(team.handle);
 }
 
-static void check_team(const team_of &team, bool all_types) {
+static void check_team(const Crew &team, bool all_types) {
   const int grids[] = {1, 3};
   for (int blocks : grids) {
     if (far_only && blocks > 1) break;
@@ -280,14 +281,14 @@ static void check_combine() {
   };
   dushmem_k_combine<<<2, 64>>>(address(in_memory), 5, 2, n, 8, 5);
   settle();
-  same("combine", fetched((char *)(at + 4 * n), n * sizeof(float)), as_bytes(sum), 0, 0);
-  same("combine", fetched(dest + 4, n * sizeof(float)), as_bytes(sum), 1, 0);
+  expect_bytes("combine", fetched((char *)(at + 4 * n), n * sizeof(float)), as_bytes(sum), 0, 0);
+  expect_bytes("combine", fetched(dest + 4, n * sizeof(float)), as_bytes(sum), 1, 0);
   // One source is a copy.
   table.at[1] = address(dest + 40000);
   dushmem_k_combine_at<<<3, 32>>>(table, 1, 1, n * sizeof(float), 0, 5);
   settle();
   for (size_t i = 0; i < n; i++) other[i] = value[i];
-  same("combine_at", fetched(dest + 40000, n * sizeof(float)), as_bytes(other), 0, 0);
+  expect_bytes("combine_at", fetched(dest + 40000, n * sizeof(float)), as_bytes(other), 0, 0);
   OK(cudaFree(in_memory));
 
   for (uint32_t elem : {1u, 2u, 4u, 8u, 12u, 16u, 24u}) {
@@ -298,7 +299,7 @@ static void check_combine() {
     std::vector<unsigned char> should(50 * 36);
     for (size_t i = 0; i < 50; i++)
       for (size_t k = 0; k < elem; k++) should[i * 36 + k] = byte_of(dushmem_my_pe(), i * 40 + k, (int)elem);
-    same("copy_strided", fetched(dest, should.size()), should, elem, 0);
+    expect_bytes("copy_strided", fetched(dest, should.size()), should, elem, 0);
   }
 }
 
@@ -354,7 +355,7 @@ __global__ void look_at_word(const int32_t *word, int *failures) {
   if (*(const volatile int32_t *)word != 1) atomicAdd(failures, 1);
 }
 
-static void check_sync(const team_of &team, Space &space) {
+static void check_sync(const Crew &team, Space &space) {
   int32_t *const word = (int32_t *)dest;
   for (int round = 0; round < 10; round++) {
     OK(cudaMemset(dest, 0, 64));
@@ -377,8 +378,8 @@ int main(int argc, char **argv) {
   source = space.source;
   reference = (char *)dushmem_malloc(room);
   for (dushmem_team_t team : make_teams()) {
-    check_team(team_of(team), team == DUSHMEM_TEAM_WORLD);
-    check_sync(team_of(team), space);
+    check_team(Crew(team), team == DUSHMEM_TEAM_WORLD);
+    check_sync(Crew(team), space);
   }
   dushmem_barrier_all();
   if (!far_only) {

@@ -107,11 +107,11 @@ DUSHMEM_IMPL_APART void send_flagged(const members &team, uint64_t number, const
   constexpr int at_once = under_way<S>::words, targets = 4;
   const size_t lanes = size(s), count = (bytes + 7) / 8;
   for (int first = 0; first < team.n; first += targets) {
-    chunk *to[targets];
+    chunk *to[targets] = {};
     for (int k = 0; k < targets; k++)
       if (first + k < team.n) to[k] = (chunk *)moved_to(team.flagged(number, team.me), team.pe(first + k));
     for (size_t w = rank(s); w < count; w += at_once * lanes) {
-      unsigned long long value[at_once];
+      unsigned long long value[at_once] = {};
       for (int k = 0; k < targets; k++) {
         if (first + k >= team.n) break;
         if (k == 0 || step != 0)
@@ -178,7 +178,7 @@ DUSHMEM_IMPL_APART void combine_flagged(const members &team, uint64_t number, ch
   for (size_t w = rank(s); w < count; w += (size_t)at_once * lanes) {
     unsigned long long all[at_once] = {};
     for (int first = 0; first < team.n; first += ranks) {
-      unsigned long long got[at_once * ranks];
+      unsigned long long got[at_once * ranks] = {};
       await_flagged<at_once, ranks>(team, number, first, w, count, lanes, got, call);
       for (int k = 0; k < ranks; k++)
         for (int i = 0; i < at_once; i++) {
@@ -204,7 +204,7 @@ DUSHMEM_IMPL_APART void combine_flagged(const members &team, uint64_t number, ch
   for (size_t i = rank(s); i < bytes / sizeof(T); i += size(s)) {
     T all{};
     for (int r = 0; r < team.n; r++) {
-      unsigned long long bits[words];
+      unsigned long long bits[words] = {};
       const chunk *const at = team.flagged(number, r) + i * words;
       wait(call, &at->high, number, flagged_there<(int)words, 1>{at, 1, words, 0, 1, number, bits});
       T next;
@@ -223,7 +223,7 @@ DUSHMEM_IMPL_APART void unpack_flagged(const members &team, uint64_t number, int
   const size_t lanes = size(s), count = (bytes + 7) / 8;
   for (size_t w = rank(s); w < count; w += (size_t)at_once * lanes)
     for (int first = from; first < to; first += ranks) {
-      unsigned long long got[at_once * ranks];
+      unsigned long long got[at_once * ranks] = {};
       const chunk *const at = team.flagged(number, first) + w;
       wait(call, &at->high, number,
            flagged_there<at_once, ranks>{at, lanes, count - w, team.cell / sizeof(chunk),

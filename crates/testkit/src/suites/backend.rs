@@ -1,6 +1,5 @@
 //! Ways to run a suite.
 use super::Pe;
-use crate::plain::PlainDevice;
 use crate::threads;
 use dushmem_core::device::Device;
 use dushmem_core::env::{Settings, TransportKind};
@@ -17,7 +16,7 @@ pub struct Backend {
     /// Transport, seed, sizes.
     pub settings: Settings,
     /// The device in whose memory the suites' arrays lie.
-    pub device: Option<&'static PlainDevice>,
+    pub device: Option<&'static dyn Device>,
 }
 
 /// PEs that load and store each other's memory.
@@ -46,7 +45,7 @@ pub fn matrix(kind: TransportKind, pes: &[usize]) -> Vec<Backend> {
 
 impl Backend {
     /// The same with arrays in memory of a device.
-    pub fn on(self, device: &'static PlainDevice) -> Backend {
+    pub fn on(self, device: &'static dyn Device) -> Backend {
         Backend { device: Some(device), ..self }
     }
 
@@ -60,7 +59,7 @@ impl Backend {
         let kind = self.settings.transport;
         let text = format!("{kind:?}, {pes} PEs, seed {seed}");
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            let device = self.device.map(|device| device as &dyn Device);
+            let device = self.device;
             let options = InitOptions { device, ..threads::THREAD_PE };
             threads::run_with(self.pes, &self.settings, options, move |world| match device {
                 None => suite(&Pe::new(world)),
