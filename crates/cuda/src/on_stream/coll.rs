@@ -62,7 +62,7 @@ impl Enqueue<'_> {
                 return self.take_turns(members, &turns::broadcast(&places, root as usize, bytes));
             }
             let blocks = blocks(bytes, self.job.blocks());
-            self.together(kernels::broadcast(blocks, members.handle, to, from, bytes, root))
+            self.together(members, kernels::broadcast(blocks, members.handle, to, from, bytes, root))
         }
     }
 
@@ -87,7 +87,7 @@ impl Enqueue<'_> {
                 return self.take_turns(members, &turns::fcollect(&places, bytes));
             }
             let blocks = blocks(data.dest_len, self.job.blocks());
-            self.together(kernels::fcollect(blocks, members.handle, to, from, bytes))
+            self.together(members, kernels::fcollect(blocks, members.handle, to, from, bytes))
         }
     }
 
@@ -113,7 +113,7 @@ impl Enqueue<'_> {
                 return self.take_turns(members, &turns::alltoall(&places, bytes, dest == source));
             }
             let blocks = blocks(total, self.job.blocks());
-            self.together(kernels::alltoall(blocks, members.handle, to, from, bytes))
+            self.together(members, kernels::alltoall(blocks, members.handle, to, from, bytes))
         }
     }
 
@@ -142,7 +142,7 @@ impl Enqueue<'_> {
                 return self.take_turns(members, &turns::reduce(&places, n, elem, what));
             }
             let blocks = blocks(len, self.job.blocks());
-            self.together(kernels::reduce(blocks, members.handle, to, from, n, what, false))
+            self.together(members, kernels::reduce(blocks, members.handle, to, from, n, what, false))
         }
     }
 
@@ -172,7 +172,7 @@ impl Enqueue<'_> {
                 return self.take_turns(members, &turns::reduce_scatter(&places, n, elem, what, in_place));
             }
             let blocks = blocks(data.source_len, self.job.blocks());
-            self.together(kernels::reduce(blocks, members.handle, to, from, n, what, true))
+            self.together(members, kernels::reduce(blocks, members.handle, to, from, n, what, true))
         }
     }
 
@@ -194,9 +194,9 @@ impl Enqueue<'_> {
     ///
     /// # Safety
     /// As for the call.
-    unsafe fn together(&self, launch: Launch) -> Result<()> {
+    unsafe fn together(&self, members: &Members<'_>, launch: Launch) -> Result<()> {
         // SAFETY: as the caller promises.
-        unsafe { self.launch(if self.job.has_remote() { launch.far() } else { launch }) }
+        unsafe { self.launch(if self.job.is_direct(&members.pes) { launch } else { launch.far() }) }
     }
 
     /// A collective of one member.

@@ -18,6 +18,10 @@ pub enum Mode {
     Threads,
     /// As concurrent, but kernels reach other PEs through the proxy only.
     Hidden,
+    /// Processes that take turns on two devices.
+    TwoDevices,
+    /// Processes that take turns, and whose heap is the host's.
+    HostHeap,
 }
 
 pub struct Pe {
@@ -43,6 +47,10 @@ impl Pe {
             unsafe {
                 std::env::set_var(LIBRARY_VARIABLE, cuda_standin::path());
                 std::env::set_var("CUDA_DEVICE_MAX_CONNECTIONS", "32");
+                if mode == Mode::TwoDevices {
+                    std::env::set_var("CUDA_STANDIN_DEVICES", "2");
+                    std::env::set_var("CUDA_VISIBLE_DEVICES", (boot.place().0 % 2).to_string());
+                }
                 std::env::set_var(
                     "CUDA_STANDIN_MPS",
                     if matches!(mode, Mode::Concurrent | Mode::Hidden) { "1" } else { "0" },
@@ -53,6 +61,7 @@ impl Pe {
             heap_size: 1 << 20,
             device_heap: Some(16 << 20),
             team_slots: 16,
+            heap_kind: if mode == Mode::HostHeap { HeapKind::Host } else { HeapKind::Device },
             hidden: if mode == Mode::Hidden { Hidden::Others } else { Hidden::Nobody },
             ..Settings::defaults()
         };
@@ -112,6 +121,11 @@ impl Pe {
 
     /// Host bytes into device memory, now.
     pub fn write(&self, at: usize, bytes: &[u8]) {
+        if !self.world.device_heap().unwrap().contains(at, bytes.len()) {
+            // SAFETY: the test's memory, which is the host's.
+            unsafe { bytes.as_ptr().copy_to_nonoverlapping(at as *mut u8, bytes.len()) };
+            return;
+        }
         let device = self.world.device_heap().unwrap().device();
         // SAFETY: the test's memory.
         unsafe { device.copy(at, bytes.as_ptr() as usize, bytes.len()) }.unwrap();
@@ -120,6 +134,11 @@ impl Pe {
 
     pub fn read(&self, at: usize, n: usize) -> Vec<u8> {
         let mut found = vec![0; n];
+        if !self.world.device_heap().unwrap().contains(at, n) {
+            // SAFETY: the test's memory, which is the host's.
+            unsafe { (at as *const u8).copy_to_nonoverlapping(found.as_mut_ptr(), n) };
+            return found;
+        }
         let device = self.world.device_heap().unwrap().device();
         // SAFETY: the test's memory.
         unsafe { device.peek(at, &mut found) }.unwrap();
