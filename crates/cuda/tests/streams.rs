@@ -21,4 +21,6 @@ modes! {
     alone: Turns 1 everything::all;
     wrong_in_turns: Turns 2 wrong::all;
     wrong_concurrent: Concurrent 3 wrong::all;
+    refused: Turns 2 wrong::refused;
+    first_call: Unbound 2 wrong::first_call;
 }

@@ -145,7 +145,11 @@ pub(crate) fn make(world: &Arc<World>, gpu: &Arc<crate::gpu::Gpu>) -> Result<OnS
         }
     };
     let queue = super::driven::GpuQueue::new(Arc::clone(gpu));
-    Ok(OnStream::new(Arc::new(InWorld::new(world)?), Arc::new(queue), Box::new(report)))
+    let job = InWorld::new(world)?;
+    if job.sharing == Sharing::Turns {
+        queue.prepare()?;
+    }
+    Ok(OnStream::new(Arc::new(job), Arc::new(queue), Box::new(report)))
 }
 
 /// What [`dushmem_core::device::Device::enqueue`] does.

@@ -2,6 +2,7 @@
 use dushmem_core::bootstrap::Bootstrap;
 use dushmem_core::coll::reduce::{ReduceNum, ReduceOp, Reducer};
 use dushmem_core::device::{Device, StreamHandle, StreamOp};
+use dushmem_core::device_heap::driver::Sharing;
 use dushmem_core::env::{HeapKind, Hidden, Settings};
 use dushmem_core::error::Result;
 use dushmem_core::team::Team;
@@ -22,6 +23,8 @@ pub enum Mode {
     TwoDevices,
     /// Processes that take turns, and whose heap is the host's.
     HostHeap,
+    /// Processes that have chosen none of several devices yet.
+    Unbound,
 }
 
 pub struct Pe {
@@ -47,8 +50,10 @@ impl Pe {
             unsafe {
                 std::env::set_var(LIBRARY_VARIABLE, cuda_standin::path());
                 std::env::set_var("CUDA_DEVICE_MAX_CONNECTIONS", "32");
-                if mode == Mode::TwoDevices {
+                if matches!(mode, Mode::TwoDevices | Mode::Unbound) {
                     std::env::set_var("CUDA_STANDIN_DEVICES", "2");
+                }
+                if mode == Mode::TwoDevices {
                     std::env::set_var("CUDA_VISIBLE_DEVICES", (boot.place().0 % 2).to_string());
                 }
                 std::env::set_var(
@@ -71,6 +76,15 @@ impl Pe {
         let world = World::init(boot, &settings, options).unwrap_or_else(|why| panic!("init: {why}"));
         let (me, n) = (world.my_pe() as usize, world.n_pes() as usize);
         let driver = driver::get().unwrap();
+        if let Some(heap) = world.device_heap() {
+            let expected = match mode {
+                _ if n == 1 => Sharing::Alone,
+                Mode::Turns | Mode::TwoDevices | Mode::Unbound | Mode::HostHeap => Sharing::Turns,
+                Mode::Concurrent | Mode::Hidden => Sharing::Concurrent,
+                Mode::Threads => Sharing::Threads,
+            };
+            assert_eq!(heap.sharing(), expected);
+        }
         // Other threads are other PEs, which may do what they like.
         let capture_mode = if mode == Mode::Threads { THREAD_LOCAL } else { types::CAPTURE_MODE_GLOBAL };
         Pe { world, me, n, driver, capture_mode }
@@ -87,9 +101,14 @@ impl Pe {
     }
 
     pub fn stream(&self) -> StreamHandle {
-        let mut stream = types::Stream::NULL;
         let gpu = dushmem_cuda::device::of(&self.world).expect("malloc has bound it");
         let _entered = gpu.context().enter().unwrap();
+        self.stream_here()
+    }
+
+    /// A stream of the current context.
+    pub fn stream_here(&self) -> StreamHandle {
+        let mut stream = types::Stream::NULL;
         // SAFETY: a place for a handle.
         unsafe { self.driver.stream_create_with_priority(&raw mut stream, types::STREAM_NON_BLOCKING, 0) }
             .unwrap();
