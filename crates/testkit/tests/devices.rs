@@ -242,9 +242,10 @@ fn both_kinds_of_memory_in_one_transfer() {
             let on_host = Pe::new(world);
             const N: usize = 3000;
             let (host, device) = (on_host.alloc::<u8>(2 * N), pe.alloc::<u8>(2 * N));
+            let other = pe.alloc::<u8>(2 * N);
             let sent = |pe: usize| bytes(pe as u64, N);
             let ctx = world.default_context();
-            for (far, near) in [(host, device), (device, host), (device, device)] {
+            for (far, near) in [(host, device), (device, host), (device, other)] {
                 for bytes in [1, 8, 16, 100, N] {
                     far.fill(0);
                     near.fill(0);
@@ -268,6 +269,7 @@ fn both_kinds_of_memory_in_one_transfer() {
             }
             on_host.release(host);
             pe.release(device);
+            pe.release(other);
         });
     }
 }
