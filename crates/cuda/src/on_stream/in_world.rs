@@ -38,18 +38,15 @@ impl fmt::Debug for InWorld {
 impl InWorld {
     fn new(world: &Arc<World>) -> Result<InWorld> {
         let (me, n) = (world.my_pe() as usize, world.n_pes() as usize);
-        let agreed = heap_of(world)?.agreed();
-        // PEs that are known to share one device.
-        let all_on_one = agreed.on_one as usize == n;
+        let heap = heap_of(world)?;
+        let agreed = heap.agreed();
         Ok(InWorld {
             world: Arc::downgrade(world),
             me,
             n,
-            first: (0..n).map(|pe| if all_on_one { 0 } else { pe }).collect(),
+            first: (0..n).map(|pe| heap.first_on_device(pe)).collect(),
             sharing: agreed.sharing,
-            // Two kernels of all PEs fit at the same time, of different teams, in blocks that fill half a
-            // multiprocessor.
-            blocks: (agreed.blocks / 4).max(1),
+            blocks: agreed.blocks,
             remote: (0..n).any(|pe| !world.kernels_reach(pe)),
         })
     }
@@ -96,14 +93,7 @@ impl Job for InWorld {
     fn slot_words(&self, slot: usize) -> Result<Box<dyn Fn(Words, usize, usize) -> u64 + '_>> {
         let world = self.world()?;
         let heap = heap_of(&world)?;
-        let Some(own) = heap.stream_slot(slot) else {
-            return Err(Error::NotSupported(
-                "synchronisation in a stream, where PEs take turns on a GPU and the heap is the host's: start the job with \
-                 dushrun --gpu-share=mps, or leave DUSHMEM_HEAP_KIND=host away"
-                    .into(),
-            ));
-        };
-        let words = heap.stream_words();
+        let (own, words) = (heap.stream_slot(slot), heap.stream_words());
         Ok(Box::new(move |array, owner, writer| {
             let offset = (array as usize * words + writer) * 8;
             world.device_heap().map_or(0, |heap| heap.peer(own + offset, owner)) as u64
