@@ -1,4 +1,4 @@
-//! Streams: a thread each, which does what was submitted in order.
+//! Streams: what was submitted is done in order, by a thread of the stream, or by one that waits for it and comes first.
 use crate::capture::{self, Joined};
 use crate::code::{self, Out};
 use crate::context::{self, Context};
@@ -18,6 +18,8 @@ pub struct Inner {
     done: u64,
     closed: bool,
     worker: bool,
+    /// Some thread does the work at the front, which is no longer in the queue.
+    running: bool,
     pub capture: Option<Joined>,
     /// Handles of the nodes that cuStreamGetCaptureInfo gave.
     pub shown: Vec<usize>,
@@ -109,10 +111,6 @@ impl Stream {
         (inner.done < inner.submitted).then_some(inner.submitted)
     }
 
-    pub fn is_done(&self, count: u64) -> bool {
-        self.inner().done >= count
-    }
-
     /// What has to come before the next work of this stream: the legacy stream and the blocking ones wait for each
     /// other.
     fn implied(&self) -> Out<Vec<Work>> {
@@ -166,10 +164,56 @@ impl Stream {
     pub fn wait(&self, count: u64) -> Out {
         let mut inner = self.inner();
         while inner.done < count {
-            inner = self.finished.wait(inner).expect("no panic");
+            inner = match self.take(&mut inner, |_| true) {
+                Some(work) => {
+                    drop(inner);
+                    self.execute(work);
+                    self.inner()
+                }
+                None => self.finished.wait(inner).expect("no panic"),
+            };
         }
         drop(inner);
         self.context.check()
+    }
+
+    /// Whether so much is done. Does itself what can be done at once.
+    pub fn is_done(&self, count: u64) -> bool {
+        loop {
+            let mut inner = self.inner();
+            if inner.done >= count {
+                return true;
+            }
+            let Some(work) = self.take(&mut inner, Work::is_quick) else { return false };
+            drop(inner);
+            self.execute(work);
+        }
+    }
+
+    /// The work at the front, for the calling thread to do, if nobody does the one before.
+    fn take(&self, inner: &mut Inner, wanted: impl Fn(&Work) -> bool) -> Option<Work> {
+        if inner.running || !inner.queue.front().is_some_and(wanted) {
+            return None;
+        }
+        inner.running = true;
+        inner.queue.pop_front()
+    }
+
+    fn execute(&self, work: Work) {
+        // After a failure nothing of the context runs any more, and nobody waits for it.
+        if self.context.check().is_ok()
+            && let Err(code) = work.run(&self.context)
+        {
+            self.context.fail(code);
+        }
+        drop(work);
+        let mut inner = self.inner();
+        inner.done += 1;
+        inner.running = false;
+        if !inner.queue.is_empty() || inner.closed {
+            self.wake.notify_one();
+        }
+        self.finished.notify_all();
     }
 
     /// No more work comes: the thread ends when it has done what there is.
@@ -187,27 +231,18 @@ impl Stream {
 
     fn serve(&self) {
         loop {
-            let work = {
-                let mut inner = self.inner();
-                loop {
-                    if let Some(work) = inner.queue.pop_front() {
-                        break work;
-                    }
-                    if inner.closed {
-                        return;
-                    }
-                    inner = self.wake.wait(inner).expect("no panic");
+            let mut inner = self.inner();
+            let work = loop {
+                if let Some(work) = self.take(&mut inner, |_| true) {
+                    break work;
                 }
+                if inner.closed && inner.queue.is_empty() {
+                    return;
+                }
+                inner = self.wake.wait(inner).expect("no panic");
             };
-            // After a failure nothing of the context runs any more, and nobody waits for it.
-            if self.context.check().is_ok()
-                && let Err(code) = work.run(&self.context)
-            {
-                self.context.fail(code);
-            }
-            drop(work);
-            self.inner().done += 1;
-            self.finished.notify_all();
+            drop(inner);
+            self.execute(work);
         }
     }
 }

@@ -10,16 +10,16 @@ use crate::code::Out;
 use crate::work::{load, move_bytes, store, wait_until};
 
 pub const MODELS: &[Model] = &[
-    Model { name: "dushmem_k_sync", sizes: &[4, 4], run: sync },
-    Model { name: "dushmem_k_reduce", sizes: &[4, 8, 8, 8, 4, 4, 4], run: reduce },
-    Model { name: "dushmem_k_fcollect", sizes: &[4, 8, 8, 8], run: fcollect },
-    Model { name: "dushmem_k_alltoall", sizes: &[4, 8, 8, 8], run: alltoall },
-    Model { name: "dushmem_k_broadcast", sizes: &[4, 8, 8, 8, 4], run: broadcast },
+    Model { name: "dushmem_k_sync", sizes: &[4, 4], run: sync, quick: false },
+    Model { name: "dushmem_k_reduce", sizes: &[4, 8, 8, 8, 4, 4, 4], run: reduce, quick: false },
+    Model { name: "dushmem_k_fcollect", sizes: &[4, 8, 8, 8], run: fcollect, quick: false },
+    Model { name: "dushmem_k_alltoall", sizes: &[4, 8, 8, 8], run: alltoall, quick: false },
+    Model { name: "dushmem_k_broadcast", sizes: &[4, 8, 8, 8, 4], run: broadcast, quick: false },
     // For members that are reached by the proxy. These do that by themselves where it is needed.
-    Model { name: "dushmem_k_far_reduce", sizes: &[4, 8, 8, 8, 4, 4, 4], run: reduce },
-    Model { name: "dushmem_k_far_fcollect", sizes: &[4, 8, 8, 8], run: fcollect },
-    Model { name: "dushmem_k_far_alltoall", sizes: &[4, 8, 8, 8], run: alltoall },
-    Model { name: "dushmem_k_far_broadcast", sizes: &[4, 8, 8, 8, 4], run: broadcast },
+    Model { name: "dushmem_k_far_reduce", sizes: &[4, 8, 8, 8, 4, 4, 4], run: reduce, quick: false },
+    Model { name: "dushmem_k_far_fcollect", sizes: &[4, 8, 8, 8], run: fcollect, quick: false },
+    Model { name: "dushmem_k_far_alltoall", sizes: &[4, 8, 8, 8], run: alltoall, quick: false },
+    Model { name: "dushmem_k_far_broadcast", sizes: &[4, 8, 8, 8, 4], run: broadcast, quick: false },
 ];
 
 /// Bytes in front of a slot's arrays.
