@@ -42,6 +42,9 @@ pub trait Job: Debug + Send + Sync {
     /// True where kernels reach some PE by requests to the proxy only.
     fn has_remote(&self) -> bool;
 
+    /// True where the kernels of all of these PEs reach all of them; the same on all of them.
+    fn is_direct(&self, pes: &[u32]) -> bool;
+
     /// Device addresses of words for meetings in the team slot of that number: from the array, the PE whose slot it is,
     /// and the PE that writes the word.
     fn slot_words(&self, slot: usize) -> Result<Box<dyn Fn(Words, usize, usize) -> u64 + '_>>;

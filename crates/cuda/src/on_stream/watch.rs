@@ -227,7 +227,13 @@ impl Watch {
         // The driver's own count: one that is consumed by the only call, or one for ever.
         let data = Arc::into_raw(Arc::clone(&entry)).cast_mut().cast::<c_void>();
         // SAFETY: the function takes this entry, which lives as long as it may be called.
-        unsafe { queue.call(stream, if captured { begin_again } else { begin_once }, data)? };
+        if let Err(error) =
+            unsafe { queue.call(stream, if captured { begin_again } else { begin_once }, data) }
+        {
+            // SAFETY: the count made above, which nobody has taken.
+            drop(unsafe { Arc::from_raw(data.cast::<Entry>().cast_const()) });
+            return Err(error);
+        }
         let ops = [
             MemOp::Wait32 { at: done.device, value: 1, until: Until::Eq },
             MemOp::Write32 { at: done.device, value: 0 },
