@@ -10,6 +10,8 @@ cargo xtask install --prefix DIR [--compat-names] [--profile PROFILE]
                                      the names that other projects' build files look for
 cargo xtask bench [--peer openmpi|raw] [--pairs N] [--pes LIST] [--rows LIST] [--active-sets] [--quick] [--limit SECONDS] [--out DIR] [--page FILE] [--prefix DIR]
                                      the library beside another one, run in turn: table, JSON, picture
+cargo xtask gpu-pack --out DIR [--arch ARCH] [--only LIST] [--sources] [--most MIB]
+                                     what is run on a machine with a GPU, in one folder that can be carried there
 cargo xtask codegen [--check]        writes headers, exported functions and tables from api/ (or only compares)
 cargo xtask ptx [--check]            compiles kernels/ for GPUs, to text that is checked in (or only compares)
 cargo xtask symbols [LIBRARY | --prefix DIR]
@@ -64,6 +66,22 @@ Measures the library beside another one: one program, built for each, run in tur
 
 Exit code 1: a row misses its target, with the whole interval of its ratio. 2: nothing could be measured.";
 
+const GPU_PACK: &str = "\
+usage: cargo xtask gpu-pack --out DIR [--arch ARCH] [--only LIST] [--sources] [--most MIB]
+
+Installs a release, compiles the programs that tests/cuda/plan.txt names, and puts all of it into a folder with the
+script run.sh, which runs them on a machine that has a GPU and no Rust; where that has nvcc, `run.sh build` compiles there
+what is missing. Programs that are newer than
+their sources are not compiled again.
+
+  --out DIR     the folder; it is made
+  --arch ARCH   the GPU (sm_90)
+  --only LIST   these programs only
+  --sources     compiles nothing here: run.sh does
+  --most MIB    what the folder may weigh (48)
+
+nvcc is the one that DUSHMEM_NVCC names, or that `cargo xtask test` has installed. Exit code 1: something has failed.";
+
 const CODEGEN: &str = "\
 usage: cargo xtask codegen [--check]
 
@@ -82,8 +100,7 @@ are needed. Takes the nvcc in DUSHMEM_NVCC, that of `cargo xtask test`, or the o
 Exit code 1: there is no nvcc, a source does not compile, or a text is not what its source gives.";
 
 const SYMBOLS: &str = "\
-usage: cargo xtask ptx [--check]            compiles kernels/ for GPUs, to text that is checked in (or only compares)
-cargo xtask symbols [LIBRARY | --prefix DIR]
+usage: cargo xtask symbols [LIBRARY | --prefix DIR]
 
 Compares the exported names of a library, and the headers, with the lists in api/names. Without an argument a release is
 built.
@@ -99,6 +116,7 @@ pub fn of(task: &str) -> Option<&'static str> {
         "test" => TEST,
         "install" => INSTALL,
         "bench" => BENCH,
+        "gpu-pack" => GPU_PACK,
         "codegen" => CODEGEN,
         "ptx" => PTX,
         "symbols" => SYMBOLS,
@@ -122,7 +140,7 @@ mod tests {
     #[test]
     fn the_list_has_the_options_of_each_task() {
         let lines: Vec<&str> = TASKS.lines().filter(|line| line.starts_with("cargo xtask ")).collect();
-        assert_eq!(lines.len(), 7);
+        assert_eq!(lines.len(), 8);
         for line in lines {
             let task = line.split(' ').nth(2).unwrap();
             let help = of(task).unwrap_or_else(|| panic!("{task} has no help"));

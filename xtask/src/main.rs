@@ -5,6 +5,7 @@ mod compat;
 mod demo;
 mod help;
 mod install;
+mod pack;
 mod ptx;
 mod symbols;
 mod test;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         "ptx" => ptx::command(rest),
         "symbols" => symbols::run(rest),
         "demo" => demo::command(rest),
+        "gpu-pack" => pack::command(rest),
         "install" => install::command(rest),
         "test" => test::command(rest),
         "help" | "--help" | "-h" => {

@@ -71,6 +71,14 @@ pub fn install(target: &Path, gpu_compilers: bool) -> Result<Option<PathBuf>, St
     Ok(find_nvcc(target))
 }
 
+/// nvcc, from `DUSHMEM_NVCC` or from the wheels.
+pub fn nvcc(target: &Path) -> Result<PathBuf, String> {
+    let named = std::env::var_os("DUSHMEM_NVCC").map(PathBuf::from);
+    named.or_else(|| find_nvcc(target)).ok_or_else(|| {
+        "there is no nvcc: name it in DUSHMEM_NVCC, or let `cargo xtask test` install it".into()
+    })
+}
+
 fn debian(packages: &[&str]) {
     if !has("apt-get") || !is_root() {
         println!("not installed: {} (needs root and apt-get)", packages.join(", "));

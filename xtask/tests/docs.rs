@@ -216,6 +216,10 @@ impl Page {
             }
         }
         let path = std::env::var_os("PATH").unwrap_or_default();
+        if let Some(nvcc) = std::env::var_os("DUSHMEM_NVCC") {
+            // dushcc finds the toolkit's libraries beside the program itself.
+            job = job.env("DUSHMEM_NVCC", nvcc);
+        }
         let before = [self.folder.join("bin"), prefix().join("bin")];
         let all = before.into_iter().chain(std::env::split_paths(&path));
         job.without("LD_LIBRARY_PATH")

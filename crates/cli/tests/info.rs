@@ -113,3 +113,83 @@ fn a_pe_sees_that_it_is_one() {
     let outcome = Job::new(2, tools::program("dushinfo")).run().success();
     assert!(outcome.stdout.contains("runs as PE 1 of 2 in a dushrun job"), "{outcome:?}");
 }
+
+/// dushinfo where the stand-in for CUDA's driver is the driver.
+fn with_gpus(devices: &str) -> Job {
+    let job = Job::of(&tools::program("dushinfo")).env("DUSHMEM_CUDA_LIBRARY", cuda_standin::path());
+    let job = job.env("CUDA_STANDIN_DEVICES", devices).env("CUDA_STANDIN_MEMORY", "3G");
+    job.without("CUDA_VISIBLE_DEVICES").without("CUDA_DEVICE_MAX_CONNECTIONS")
+}
+
+fn cuda(job: Job) -> serde_json::Value {
+    let json = job.words("--json").run().success().stdout;
+    let facts: serde_json::Value = serde_json::from_str(&json).expect("valid JSON");
+    facts["cuda"].clone()
+}
+
+#[test]
+fn gpus_are_shown_with_how_they_are_shared() {
+    let text = with_gpus("2").run().success().stdout;
+    for line in [
+        "\nGPUs:       2, by the CUDA driver for CUDA 13.0 (",
+        ", 3.0 GiB, compute capability 9.0, 132 multiprocessors\n       GPU-",
+        "\nGPU shared: in turns: ",
+        "dushrun --gpu-share=mps",
+        "\na program with kernels for GPUs uses: ",
+        "(the program has kernels for a GPU)",
+        "\na program for the CPU uses: CPU emulator (the program has no kernels for a GPU)\n",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    let facts = cuda(with_gpus("2"));
+    assert_eq!((&facts["driver_version"], &facts["sharing"]), (&[13, 0].as_slice().into(), &"plain".into()));
+    let gpus = facts["gpus"].as_array().expect("a list");
+    let uuids: Vec<&str> = gpus.iter().map(|gpu| gpu["uuid"].as_str().expect("text")).collect();
+    assert!(gpus.len() == 2 && uuids[0] != uuids[1] && uuids.iter().all(|uuid| uuid.len() == 40), "{facts}");
+    assert_eq!((&gpus[1]["ordinal"], &gpus[1]["memory"]), (&1.into(), &(3u64 << 30).into()));
+    assert_eq!((&gpus[0]["heap_in_chunks"], &gpus[0]["mps"]), (&true.into(), &false.into()));
+    assert!(facts["why_no_driver"].is_null());
+    // What programs see counts.
+    let one = cuda(with_gpus("2").env("CUDA_VISIBLE_DEVICES", uuids[1]));
+    assert_eq!(one["gpus"].as_array().map(Vec::len), Some(1));
+    assert_eq!((&one["gpus"][0]["uuid"], &one["gpus"][0]["ordinal"]), (&uuids[1].into(), &0.into()));
+    let mps = with_gpus("1").env("CUDA_STANDIN_MPS", "1");
+    assert!(mps.run().success().stdout.contains("\nGPU shared: by MPS: "));
+    assert_eq!(cuda(with_gpus("1").env("CUDA_STANDIN_MPS", "1"))["sharing"], "mps");
+    let none = with_gpus("1").env("CUDA_VISIBLE_DEVICES", "");
+    assert!(none.run().success().stdout.contains("\nGPUs:       none"));
+}
+
+#[test]
+fn the_choice_of_the_device_is_explained() {
+    let chosen = |job: Job| {
+        let facts = cuda(job);
+        let of = |program: &str| facts[program]["why"].as_str().expect("a reason").to_owned();
+        (of("program_with_gpu_kernels"), of("program_for_cpu"))
+    };
+    let both = |why: &str| (why.to_owned(), why.to_owned());
+    assert_eq!(chosen(with_gpus("1").env("DUSHMEM_DEVICE", "emu")), both("DUSHMEM_DEVICE=emu"));
+    assert_eq!(chosen(with_gpus("1").env("DUSHMEM_DEVICE", "cuda")), both("DUSHMEM_DEVICE=cuda"));
+    // Without a driver that works.
+    let none = || Job::of(&tools::program("dushinfo")).env("DUSHMEM_CUDA_LIBRARY", "/no/such/libcuda.so");
+    let text = none().run().success().stdout;
+    assert!(text.contains("\nGPUs:       none: there is no CUDA driver: /no/such/libcuda.so: "), "{text}");
+    assert!(text.contains("(the program has kernels for a GPU, but there is none that works)\n"), "{text}");
+    assert!(!text.contains("GPU shared"), "{text}");
+    let facts = cuda(none());
+    assert!(facts["sharing"].is_null() && facts["gpus"] == serde_json::json!([]), "{facts}");
+    assert!(facts["why_no_driver"].as_str().is_some_and(|why| why.starts_with("there is no CUDA driver")));
+    let outcome = none().env("DUSHMEM_DEVICE", "cuda").run();
+    let refused =
+        outcome.stdout.lines().filter(|line| line.starts_with("error: DUSHMEM_DEVICE=cuda: ")).count();
+    assert!(outcome.code == 1 && refused == 1, "{outcome:?}");
+    let old = with_gpus("1").env("CUDA_STANDIN_VERSION", "11040").run().success().stdout;
+    assert!(old.contains("serves CUDA 11.4") && old.contains("install a newer driver"), "{old}");
+}
+
+#[test]
+fn too_few_connections_are_a_warning() {
+    let warned = |job: Job| job.run().success().stdout.contains("\nwarning: CUDA_DEVICE_MAX_CONNECTIONS=8: ");
+    assert!(warned(with_gpus("1").env("CUDA_DEVICE_MAX_CONNECTIONS", "8")));
+    assert!(!warned(with_gpus("1").env("CUDA_DEVICE_MAX_CONNECTIONS", "32")) && !warned(with_gpus("1")));
+}

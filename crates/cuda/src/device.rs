@@ -46,6 +46,26 @@ pub fn of(world: &World) -> Option<Arc<Gpu>> {
     bound.iter().find(|bound| bound.world == key(world)).map(|bound| Arc::clone(&bound.gpu))
 }
 
+/// The PE of this device leaves its job, and its world's address may be another one's soon: waits for what is in
+/// streams.
+pub(crate) fn leave(gpu: &Gpu) -> Result<()> {
+    end(|bound| core::ptr::eq(Arc::as_ptr(&bound.gpu), gpu));
+    gpu.wait_for_program()
+}
+
+/// Takes a PE from the list when its kernels, and the threads of this side that streams wait for, have nothing to do.
+fn end(which: impl Fn(&Bound) -> bool) {
+    let mut bound = BOUND.write().unwrap_or_else(PoisonError::into_inner);
+    let found = bound.iter().position(which);
+    let gone = found.map(|at| bound.swap_remove(at));
+    drop(bound);
+    // The engine hears of failures when it leaves the device.
+    if let Some(Bound { gpu, streams, .. }) = gone {
+        let _ = gpu.wait_for_program();
+        drop(streams);
+    }
+}
+
 /// A PE's operations in streams.
 pub(crate) fn streams(world: &Arc<World>) -> Result<Arc<OnStream>> {
     let bound = BOUND.read().unwrap_or_else(PoisonError::into_inner);
@@ -114,16 +134,7 @@ impl Device for Cuda {
     }
 
     fn detach(&self, world: &World) {
-        let mut bound = BOUND.write().unwrap_or_else(PoisonError::into_inner);
-        let found = bound.iter().position(|bound| bound.world == key(world));
-        let gone = found.map(|at| bound.swap_remove(at));
-        drop(bound);
-        // Kernels may still use the heaps, and their proxy; streams may still wait for this side's thread. The engine
-        // hears of failures when it leaves the device.
-        if let Some(Bound { gpu, streams, .. }) = gone {
-            let _ = gpu.wait_for_program();
-            drop(streams);
-        }
+        end(|bound| bound.world == key(world));
     }
 
     fn allocate(&self, _request: &HeapRequest) -> Result<Box<dyn DeviceMemory>> {

@@ -56,3 +56,23 @@ pub fn installed(name: &str) -> bool {
     }
     there
 }
+
+/// nvcc: `$DUSHMEM_NVCC`, which has to run; else the one of the wheels that `cargo xtask test` installs, or of the PATH.
+///
+/// # Panics
+/// Where `$DUSHMEM_NVCC` does not run.
+pub fn nvcc() -> Option<PathBuf> {
+    let runs = |path: &Path| {
+        std::process::Command::new(path).arg("--version").output().is_ok_and(|out| out.status.success())
+    };
+    if let Some(asked) = std::env::var_os("DUSHMEM_NVCC").map(PathBuf::from) {
+        assert!(runs(&asked), "DUSHMEM_NVCC={}: does not run", asked.display());
+        return Some(asked);
+    }
+    // `target/PROFILE/deps/test` beside `target/venv/lib/python3.x/site-packages/nvidia/cu13/bin/nvcc`.
+    let test = std::env::current_exe().ok()?;
+    let pythons = test.ancestors().nth(3).and_then(|target| std::fs::read_dir(target.join("venv/lib")).ok());
+    let wheels = pythons.into_iter().flatten().flatten();
+    let wheels = wheels.map(|python| python.path().join("site-packages/nvidia/cu13/bin/nvcc"));
+    wheels.chain(system("nvcc")).find(|path| runs(path))
+}

@@ -138,7 +138,7 @@ DUSHMEM_IMPL_APART void put_all(const members &team, char *dest, const char *sou
 
 /* Copies in the own memory; all threads of the scope. */
 template <class S> DUSHMEM_IMPL_APART void copy_own(void *dest, const void *source, size_t bytes, S s) {
-  if (dest != source && bytes != 0) copy((char *)dest, (const char *)source, bytes, s);
+  if (dest != source && bytes != 0) copy_lean((char *)dest, (const char *)source, bytes, s);
 }
 
 /* ---- Words of others ---- */

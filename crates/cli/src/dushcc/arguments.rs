@@ -1,5 +1,6 @@
 //! A compiler's command line: which arguments are files, which belong together, what is asked for.
-use super::foreign;
+use super::options::Device;
+use super::{foreign, nvcc};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -96,13 +97,13 @@ const WITH_VALUE: &[&str] = &[
 ];
 
 impl Arguments {
-    /// Parses what the compiler would get, response files expanded. `foreign`: options of nvcc and hipcc
-    /// may be among them.
-    pub fn parse(words: Vec<OsString>, foreign: bool) -> Arguments {
+    /// Parses what the compiler would get, response files expanded. Options of nvcc and hipcc may be among them.
+    pub fn parse(words: Vec<OsString>, device: Device) -> Arguments {
         let mut items = Vec::new();
         let mut language: Option<OsString> = None;
         let mut stage = Stage::Link;
         let mut only_files = false;
+        let cuda = device == Device::Cuda;
         let mut words = words.into_iter().peekable();
         while let Some(word) = words.next() {
             let text = word.to_string_lossy().into_owned();
@@ -116,16 +117,21 @@ impl Arguments {
                 language = (attached != "none").then(|| attached.into());
             } else if text == "-o" || text == "--output" {
                 items.extend(words.next().map(Item::Output));
-            } else if let Some(file) =
-                word.as_bytes().strip_prefix(b"-o").filter(|_| !text.starts_with("-objc"))
+            } else if let Some(file) = word
+                .as_bytes()
+                .strip_prefix(b"-o")
+                .filter(|_| !text.starts_with("-objc") && !(cuda && nvcc::begins_as_output(&text)))
             {
                 items.push(Item::Output(OsStr::from_bytes(file).to_os_string()));
             } else {
-                let takes = WITH_VALUE.contains(&text.as_str()) || (foreign && foreign::takes_value(&text));
+                let takes = WITH_VALUE.contains(&text.as_str())
+                    || foreign::takes_value(&text)
+                    || (cuda && nvcc::takes_value(&text));
                 stage = stage.min(match text.as_str() {
                     "-E" | "-M" | "-MM" | "--preprocess" => Stage::Preprocess,
                     "-c" | "-S" | "-fsyntax-only" | "--compile" | "--assemble" => Stage::Compile,
-                    "-dc" | "--device-c" if foreign => Stage::Compile,
+                    "-dc" | "--device-c" => Stage::Compile,
+                    option if cuda && nvcc::gives_no_program(option) => Stage::Compile,
                     _ => Stage::Link,
                 });
                 let value = if takes { words.next() } else { None };
@@ -197,7 +203,7 @@ mod tests {
     use super::*;
 
     fn parse(line: &str) -> Arguments {
-        Arguments::parse(line.split(' ').map(OsString::from).collect(), true)
+        Arguments::parse(line.split(' ').map(OsString::from).collect(), Device::Cpu)
     }
 
     #[test]

@@ -1,12 +1,14 @@
 //! From a command line to the compiler's exit code.
-use super::arguments::{Arguments, Input, Stage};
+use super::arguments::{Arguments, Input};
 use super::copies::{Copies, Prepared, SearchPath};
-use super::options::{self, HELP, Own, Show};
+use super::cuda_steps::CudaPlan;
+use super::mixing::Kernels;
+use super::options::{self, Device, HELP, Own, Show};
 use super::prefix::{Prefix, compiler};
 use super::rewrite::{Source, apply};
 use super::scratch::Scratch;
 use super::steps::{Files, Plan, Step};
-use super::{flags, foreign, register, response, run};
+use super::{flags, foreign, nvcc, register, response, run};
 use dushmem_os::reason::reason;
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -27,6 +29,9 @@ pub fn compile(called: &OsStr, words: Vec<OsString>) -> Result<u8, String> {
     let get = |name: &str| std::env::var_os(name);
     // Other wrappers for C++ have names that are links to this one.
     let cxx = ["++", "CC", "cxx"].iter().any(|end| name.ends_with(end));
+    if own.device == Device::Cuda {
+        return compile_for_cuda(&own, words, cxx, &get);
+    }
     let own_compiler = compiler(cxx, &get)?;
     if words.is_empty() && own.show == Some(Show::Command) {
         return print(&line(&own_compiler.0));
@@ -41,9 +46,11 @@ pub fn compile(called: &OsStr, words: Vec<OsString>) -> Result<u8, String> {
         Some(Show::Command) => return print(&line(&own_compiler.0)),
         _ => {}
     }
-    let arguments = Arguments::parse(words.clone(), true);
-    let kernels = arguments.inputs().any(|(_, kind)| kind == Input::Kernel);
-    let emulated = kernels || (arguments.stage == Stage::Link && holds_kernels(&arguments));
+    let arguments = Arguments::parse(words.clone(), Device::Cpu);
+    let held = Kernels::of_objects(&arguments);
+    let sources = arguments.inputs().any(|(_, kind)| kind == Input::Kernel);
+    let emulated = sources || held.emulator.is_some();
+    held.linked_for_cpu(&arguments, sources)?;
     let cxx = if emulated { compiler(true, &get)? } else { own_compiler.clone() };
     let plan = Plan {
         prefix: &prefix,
@@ -59,6 +66,54 @@ pub fn compile(called: &OsStr, words: Vec<OsString>) -> Result<u8, String> {
     let mut notes = Vec::new();
     let arguments = foreign::translate(arguments, &mut notes);
     build(&own, &plan, &arguments, notes)
+}
+
+fn compile_for_cuda(
+    own: &Own,
+    words: Vec<OsString>,
+    cxx: bool,
+    get: &dyn Fn(&str) -> Option<OsString>,
+) -> Result<u8, String> {
+    let nvcc = nvcc::find(get)?;
+    let prefix = Prefix::find()?;
+    match own.show {
+        Some(Show::Compile) => return print(&line(&flags::cuda_compile(&prefix))),
+        Some(Show::Link) => return print(&line(&flags::cuda_link(&prefix))),
+        Some(Show::Command) => return print(&line(&nvcc.0[..1])),
+        _ => {}
+    }
+    let mut notes = Vec::new();
+    if own.os_threads {
+        notes.push("`-fdushmem-os-threads` has no meaning on a GPU and is left out".to_owned());
+    }
+    let arguments = nvcc::translate(Arguments::parse(words, Device::Cuda), &mut notes)?;
+    Kernels::of_objects(&arguments).linked_for_cuda()?;
+    let plan = CudaPlan { prefix: &prefix, nvcc, cxx, static_lib: own.static_lib };
+    if own.show == Some(Show::Calls) {
+        let steps = plan.steps(&arguments, &mut |source| Originals.object(source))?;
+        let lines: Vec<Vec<u8>> = steps.iter().map(|step| line(&step.words)).collect();
+        return print(&lines.concat());
+    }
+    run::watch_signals()?;
+    let scratch = Scratch::new()?;
+    let outcome = run_cuda(own, &plan, &arguments, &notes, &scratch);
+    drop(scratch);
+    Ok(run::end(outcome?))
+}
+
+fn run_cuda(
+    own: &Own,
+    plan: &CudaPlan<'_>,
+    arguments: &Arguments,
+    notes: &[String],
+    scratch: &Scratch,
+) -> Result<std::process::ExitStatus, String> {
+    let steps = plan.steps(arguments, &mut |source| object_in(scratch, source))?;
+    if own.verbose {
+        notes.iter().for_each(|note| eprintln!("dushcc: note: {note}"));
+        steps.iter().for_each(tell);
+    }
+    run::run(&steps, &[], scratch)
 }
 
 fn plain(own: &Own, step: Step) -> Result<u8, String> {
@@ -125,9 +180,14 @@ impl Files for Written<'_> {
     }
 
     fn object(&mut self, source: &Path) -> Result<PathBuf, String> {
-        let base = Path::new(source.file_name().unwrap_or(source.as_os_str()));
-        Ok(self.scratch.folder()?.join(base.with_extension("o")))
+        object_in(self.scratch, source)
     }
+}
+
+/// A folder of its own for each: several sources may have one name.
+fn object_in(scratch: &Scratch, source: &Path) -> Result<PathBuf, String> {
+    let base = Path::new(source.file_name().unwrap_or(source.as_os_str()));
+    Ok(scratch.folder()?.join(base.with_extension("o")))
 }
 
 /// For `--show`: the sources stand for their copies, and nothing is written.
@@ -141,16 +201,6 @@ impl Files for Originals {
     fn object(&mut self, source: &Path) -> Result<PathBuf, String> {
         Ok(Path::new(source.file_name().unwrap_or(source.as_os_str())).with_extension("o"))
     }
-}
-
-/// Whether an object or archive among the inputs was compiled from a source with kernels; it then needs the
-/// C++ library.
-fn holds_kernels(arguments: &Arguments) -> bool {
-    let marker = b"dushmem_emu_";
-    arguments.inputs().filter(|(_, kind)| *kind == Input::Object).any(|(path, _)| {
-        let object = matches!(path.extension().map(OsStr::as_bytes), Some(b"o" | b"a" | b"lo"));
-        object && fs::read(path).is_ok_and(|bytes| bytes.windows(marker.len()).any(|window| window == marker))
-    })
 }
 
 fn show_source(file: &Path, os_threads: bool) -> Result<u8, String> {

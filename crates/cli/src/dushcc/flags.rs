@@ -32,6 +32,18 @@ pub fn emulator(prefix: &Prefix) -> Vec<OsString> {
     ]
 }
 
+/// For every compilation by nvcc; HIP's names lead to CUDA's.
+pub fn cuda_compile(prefix: &Prefix) -> Vec<OsString> {
+    vec![joined("-I", &prefix.include()), joined("-I", &prefix.nvcc_include())]
+}
+
+/// For every link by nvcc, after the user's arguments.
+pub fn cuda_link(prefix: &Prefix) -> Vec<OsString> {
+    let lib = prefix.lib();
+    let rpath = ["-Xlinker".into(), "-rpath".into(), "-Xlinker".into(), lib.clone().into_os_string()];
+    [joined("-L", &lib)].into_iter().chain(rpath).chain(["-ldushmem".into()]).collect()
+}
+
 /// How to link the library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Linkage {

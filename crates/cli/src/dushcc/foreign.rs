@@ -200,12 +200,13 @@ pub fn standard(word: &OsStr, notes: &mut Vec<String>) -> OsString {
 
 #[cfg(test)]
 mod tests {
+    use super::super::options::Device;
     use super::*;
 
     fn translated(line: &str) -> (String, usize) {
         let mut notes = Vec::new();
         let words = line.split(' ').map(OsString::from).collect();
-        let found = translate(Arguments::parse(words, true), &mut notes);
+        let found = translate(Arguments::parse(words, Device::Cpu), &mut notes);
         let words = found.items.iter().flat_map(|item| match item {
             Item::Input(path, _) => vec![path.as_os_str().to_os_string()],
             Item::Option(words) => words.clone(),

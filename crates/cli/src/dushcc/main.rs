@@ -1,11 +1,14 @@
 //! dushcc and dushc++: the user's compiler with dushmem's headers and library, like mpicc; and sources
-//! with kernels, compiled for the CPU.
+//! with kernels, compiled for the CPU or, by nvcc, for GPUs.
 mod arguments;
 mod copies;
+mod cuda_steps;
 mod driver;
 mod flags;
 mod foreign;
 mod launch;
+mod mixing;
+mod nvcc;
 mod options;
 mod prefix;
 mod register;

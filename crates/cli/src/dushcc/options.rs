@@ -8,8 +8,10 @@ usage: dushcc [compiler options] files     (dushc++ for C++)
 
 Calls the C or C++ compiler with the headers and the library of dushmem. Sources with kernels (.cu, .hip,
 .hip.cpp, .cu.cpp, or after -x cuda or -x hip) are compiled for the CPU; options that only nvcc or hipcc
-have are accepted there.
+have are accepted there. With --device=cuda nvcc compiles everything, and kernels run on NVIDIA's GPUs.
 
+  --device=cuda        kernels for GPUs, by nvcc; options of gcc are passed on to it, too
+  --device=cpu         kernels for the CPU; what holds without the option
   --show               print the compiler calls, run nothing
   --show:compile       print the flags for compiling
   --show:link          print the flags for linking
@@ -21,7 +23,8 @@ have are accepted there.
   --help               this text; --version and all other options go to the compiler
 
 DUSHMEM_CC and DUSHMEM_CXX name the compilers (else the first found of gcc, cc, clang, and of g++, c++,
-clang++).
+clang++). DUSHMEM_NVCC names nvcc (else the one in PATH, in CUDA_HOME/bin, in CUDA_PATH/bin, in
+/usr/local/cuda/bin), which then takes DUSHMEM_CXX as its host compiler.
 ";
 
 /// What to print instead of running.
@@ -41,11 +44,23 @@ pub enum Show {
     Help,
 }
 
+/// What kernels are compiled for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Device {
+    /// The emulator.
+    #[default]
+    Cpu,
+    /// NVIDIA's GPUs.
+    Cuda,
+}
+
 /// dushcc's own options.
 #[derive(Clone, Debug, Default)]
 pub struct Own {
     /// Print only.
     pub show: Option<Show>,
+    /// `--device`.
+    pub device: Device,
     /// `--static-lib`.
     pub static_lib: bool,
     /// `-fdushmem-os-threads`.
@@ -77,6 +92,11 @@ pub fn split(words: Vec<OsString>) -> Result<(Own, Vec<OsString>), String> {
                 return Err(format!(
                     "{text}: there are --show, --show:compile, --show:link, --show:command and --show:source"
                 ));
+            }
+            (_, "--device=cpu") => own.device = Device::Cpu,
+            (_, "--device=cuda") => own.device = Device::Cuda,
+            (_, other) if other == "--device" || other.starts_with("--device=") => {
+                return Err(format!("{text}: kernels are compiled for --device=cpu or --device=cuda"));
             }
             (_, "--static-lib") => own.static_lib = true,
             (_, "-fdushmem-os-threads") => own.os_threads = true,

@@ -33,6 +33,11 @@ impl Prefix {
         self.0.join("include/dushmem/emu")
     }
 
+    /// HIP's names for nvcc.
+    pub fn nvcc_include(&self) -> PathBuf {
+        self.0.join("include/dushmem/nvcc")
+    }
+
     /// The libraries.
     pub fn lib(&self) -> PathBuf {
         self.0.join("lib")
@@ -64,7 +69,12 @@ pub fn compiler(cxx: bool, get: &dyn Fn(&str) -> Option<OsString>) -> Result<Com
         })
 }
 
-fn named(variable: &str, value: &OsStr, get: &dyn Fn(&str) -> Option<OsString>) -> Result<Compiler, String> {
+/// The compiler that a variable names, with its arguments.
+pub fn named(
+    variable: &str,
+    value: &OsStr,
+    get: &dyn Fn(&str) -> Option<OsString>,
+) -> Result<Compiler, String> {
     let words = match in_path(value, get) {
         Some(_) => vec![value.to_os_string()],
         None => super::response::split(std::os::unix::ffi::OsStrExt::as_bytes(value)),
@@ -87,7 +97,7 @@ fn named(variable: &str, value: &OsStr, get: &dyn Fn(&str) -> Option<OsString>) 
 }
 
 /// The program that a shell would start under this name.
-fn in_path(name: &OsStr, get: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+pub fn in_path(name: &OsStr, get: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let runs = |path: &Path| {
         path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
     };

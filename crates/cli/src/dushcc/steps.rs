@@ -258,7 +258,8 @@ fn as_cxx(prepared: &Prepared) -> Vec<OsString> {
     with_language(&prepared.path, Some(OsStr::new("c++")))
 }
 
-fn with_language(path: &Path, language: Option<&OsStr>) -> Vec<OsString> {
+/// The file with the language that the user gave it.
+pub fn with_language(path: &Path, language: Option<&OsStr>) -> Vec<OsString> {
     match language {
         Some(language) => vec!["-x".into(), language.into(), path.into(), "-x".into(), "none".into()],
         None => vec![path.into()],
@@ -282,13 +283,15 @@ fn moved_flags(moves: &[(PathBuf, PathBuf)]) -> Vec<OsString> {
     words
 }
 
-fn only_links(words: &[OsString]) -> bool {
+/// Whether the option has no meaning where nothing is linked.
+pub fn only_links(words: &[OsString]) -> bool {
     let text = words[0].to_string_lossy();
     ["-l", "-L", "-Wl,", "-Xlinker"].iter().any(|start| text.starts_with(start))
         || matches!(&*text, "-shared" | "-static" | "-static-pie" | "-pie" | "-rdynamic" | "-r" | "-s" | "-T")
 }
 
-fn only_compiles(words: &[OsString]) -> bool {
+/// Whether the option has no meaning where nothing is compiled.
+pub fn only_compiles(words: &[OsString]) -> bool {
     let text = words[0].to_string_lossy();
     ["-M", "-include", "-imacros", "-Wp,", "-std="].iter().any(|start| text.starts_with(start))
 }

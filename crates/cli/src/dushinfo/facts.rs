@@ -1,4 +1,5 @@
 //! Gathers what is shown.
+use crate::gpus::{self, Gpus};
 use dushmem_backends::{BOOTSTRAPS, DEVICES, TRANSPORTS};
 use dushmem_boot::detect::{self, Choice};
 use dushmem_boot::env::{self, Settings, VARIABLES, VariableKind};
@@ -46,6 +47,8 @@ pub struct Facts {
     pub devices: &'static [&'static str],
     /// How kernels reach the other PEs in this environment.
     pub kernels: &'static str,
+    /// GPUs and who uses them.
+    pub gpus: Gpus,
     /// What init would do in this environment.
     pub start: String,
     pub settings: Vec<Setting>,
@@ -67,16 +70,19 @@ pub fn gather(variables: &[(String, String)]) -> Facts {
         }
     };
     let mut warnings = Vec::new();
-    let mut kernels = "";
+    let (mut kernels, mut device) = ("", None);
     for (_, prefixes) in FAMILIES {
         match Settings::read(prefixes, &get) {
             Ok(settings) => {
                 kernels = settings.kernel_path();
+                device = Some(settings.device);
                 add_new(&mut warnings, settings.warnings);
             }
             Err(error) => add_new(&mut errors, vec![error.to_string()]),
         }
     }
+    let connections = get("CUDA_DEVICE_MAX_CONNECTIONS");
+    let gpus = gpus::gather(device, connections, &mut errors, &mut warnings);
     let value = |variable: &env::Variable, (family, prefixes): (&'static str, &[&str])| {
         // Some names mean different things in two families.
         let own: Vec<&str> =
@@ -113,6 +119,7 @@ pub fn gather(variables: &[(String, String)]) -> Facts {
         transports: TRANSPORTS,
         devices: DEVICES,
         kernels,
+        gpus,
         start,
         settings,
         warnings,

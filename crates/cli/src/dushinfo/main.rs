@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod facts;
+mod gpus;
 mod print;
 
 use clap::Parser;

@@ -17,6 +17,7 @@ pub fn text(facts: &Facts, all: bool) -> String {
     if !facts.kernels.is_empty() {
         let _ = writeln!(out, "kernels:    reach the other PEs by {}", facts.kernels);
     }
+    facts.gpus.text(&mut out);
     let _ = writeln!(out, "a program started from here runs {}", facts.start);
     let _ = writeln!(out);
     let is_set = |setting: &Setting| setting.values.iter().any(|value| value.origin != "default");
@@ -92,6 +93,7 @@ pub fn json(facts: &Facts) -> String {
         "transports": facts.transports,
         "devices": facts.devices,
         "kernels_reach_pes_by": facts.kernels,
+        "cuda": facts.gpus.json(),
         "start": facts.start,
         "variables": facts.settings.iter().map(variable).collect::<Vec<_>>(),
         "warnings": facts.warnings,

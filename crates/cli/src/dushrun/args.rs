@@ -2,6 +2,7 @@
 use crate::bind::Bind;
 use crate::error::RunError;
 use crate::foreign;
+use crate::gpus::Share;
 use clap::{CommandFactory, Parser};
 use dushmem_boot::launch::MAX_PES;
 use dushmem_cli::usage::{self, Stop};
@@ -54,6 +55,12 @@ pub struct Cli {
     #[arg(long, value_name = "HOW", default_value = "none")]
     pub bind: Bind,
 
+    /// How PEs share GPUs: mps (a daemon of NVIDIA's, started for this job and ended with it, lets their kernels
+    /// run at the same time), plain (they take turns), auto (mps where PEs outnumber GPUs and it is installed).
+    /// Without it, as DUSHMEM_GPU_SHARE says, or as the environment has it
+    #[arg(long, value_name = "HOW")]
+    pub gpu_share: Option<Share>,
+
     /// Run every PE under gdb, or PE K only (then in this terminal). Every PE: each in an xterm where there
     /// is a display, else without interaction, printing a backtrace where a PE crashes
     #[arg(long, value_name = "K", num_args = 0..=1, require_equals = true, default_missing_value = "all",
@@ -95,7 +102,7 @@ pub struct Args {
 }
 
 /// Options that take the next word as their value.
-pub const WITH_VALUE: [&str; 6] = ["-n", "-x", "--np", "--env", "--timeout", "--bind"];
+pub const WITH_VALUE: [&str; 7] = ["-n", "-x", "--np", "--env", "--timeout", "--bind", "--gpu-share"];
 
 /// Reads the command line, `words` with the program's name first.
 pub fn read(words: impl Iterator<Item = OsString>) -> Result<Args, RunError> {

@@ -1,7 +1,9 @@
 //! What ends a job before or besides its PEs.
+use crate::plan::{PePlan, as_path, no_program_hint};
 use dushmem_cli::usage::{self, Stop};
+use dushmem_os::process;
 use dushmem_os::reason::reason;
-use std::io;
+use std::io::{self, ErrorKind};
 
 /// dushrun could not do its part: wrong usage, or something that the system refused.
 pub const OWN_FAILURE: i32 = 125;
@@ -28,6 +30,8 @@ pub enum RunError {
     NotExecutable { program: String, why: io::Error },
     #[error("cannot start PE {pe}: {}{hint}", reason(why))]
     Start { pe: usize, why: io::Error, hint: &'static str },
+    #[error("{0}")]
+    Gpus(String),
     #[error("{0}")]
     Boot(#[from] dushmem_boot::BootError),
     #[error("cannot {what}: {}", reason(why))]
@@ -71,5 +75,32 @@ impl RunError {
             other => dushmem_os::say::say(&format!("dushrun: {other}")),
         }
         self.code()
+    }
+}
+
+/// Why PE `pe` could not be started.
+pub fn start_error(pe: usize, plan: &PePlan, why: io::Error) -> RunError {
+    let program = plan.program.path.to_string_lossy().into_owned();
+    if why.raw_os_error() == Some(process::NO_INTERPRETER) {
+        return RunError::NoProgram { program, hint: no_program_hint(as_path(&plan.program.path)) };
+    }
+    match why.kind() {
+        ErrorKind::PermissionDenied => RunError::NotExecutable { program, why },
+        // The file itself was found.
+        ErrorKind::NotFound => {
+            let why = io::Error::new(why.kind(), "its interpreter or dynamic loader is missing");
+            RunError::NotExecutable { program, why }
+        }
+        ErrorKind::WouldBlock => {
+            RunError::Start { pe, why, hint: "; raise the limit on processes (ulimit -u)" }
+        }
+        _ => {
+            let files = matches!(why.raw_os_error(), Some(process::TOO_MANY_FILES));
+            RunError::Start {
+                pe,
+                why,
+                hint: if files { "; raise the limit on open files (ulimit -n)" } else { "" },
+            }
+        }
     }
 }

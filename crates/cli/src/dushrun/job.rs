@@ -1,10 +1,11 @@
 //! The life of a job: start, watch, end.
 use crate::asked::{Asked, Request};
 use crate::causes::MemoryWatch;
-use crate::error::{OWN_FAILURE, RunError, TIMED_OUT, system};
+use crate::error::{OWN_FAILURE, RunError, TIMED_OUT, start_error, system};
+use crate::keeper::Keeper;
 use crate::output::{End, Output};
-use crate::plan::{PePlan, Plan, Program, is_script, no_program_hint};
-use crate::{descendants, hang};
+use crate::plan::{PePlan, Plan, Program, as_path, is_script};
+use crate::{descendants, gpus, hang};
 use dushmem_boot::Call;
 use dushmem_boot::job::{JobPage, PeState};
 use dushmem_boot::launch::{LaunchLine, MAX_PES, Message, VARIABLE};
@@ -14,10 +15,8 @@ use dushmem_os::socket::{self, PollFd, PollFlags};
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, OsStr};
 use std::hash::{BuildHasher, Hasher};
-use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// A PE that waits this long while another one has left without finalize will wait for ever.
@@ -72,6 +71,7 @@ struct Job<'a> {
     passed: Option<(usize, i32)>,
     asked: Asked,
     memory: MemoryWatch,
+    gpus: gpus::Sharing,
     /// Lines about the PEs that waited when the user asked.
     waited: Vec<String>,
     /// The kernel ends the PEs when this closes.
@@ -95,6 +95,8 @@ pub fn run(plan: &Plan) -> Result<i32, RunError> {
     if total > MAX_PES {
         return Err(RunError::Arguments(format!("-n: {total} PEs, where a job has at most {MAX_PES}")));
     }
+    // A daemon is started before signals are caught, so that it has them as ever.
+    let gpus = gpus::arrange(plan.gpu_share, total, &|name| std::env::var_os(name))?;
     // The PEs inherit what is ignored, so dushrun does not take what they would not.
     let caught = caught.map(|number| if signal::is_ignored(number) { sig::SIGCHLD } else { number });
     let signals = Signals::catch(&caught).map_err(system("receive signals"))?;
@@ -131,6 +133,7 @@ pub fn run(plan: &Plan) -> Result<i32, RunError> {
         asked: Asked::default(),
         waited: Vec::new(),
         memory: MemoryWatch::begin(),
+        gpus,
         _life,
     };
     let started = job.start(line, file_limit);
@@ -140,6 +143,7 @@ pub fn run(plan: &Plan) -> Result<i32, RunError> {
         job.end(error.code(), Some(&format!("dushrun: {error}")));
     }
     job.watch();
+    job.end_daemon();
     Ok(job.code())
 }
 
@@ -147,6 +151,11 @@ impl Job<'_> {
     fn start(&mut self, mut line: LaunchLine, file_limit: Option<FileLimit>) -> Result<(), RunError> {
         let null = socket::dev_null().map_err(system("open /dev/null"))?;
         let mut spawner = Spawner::new();
+        if let Some(text) = &self.gpus.warning {
+            self.output.say(&format!("dushrun: {text}"));
+        }
+        let shared: Vec<CString> =
+            self.gpus.variables.iter().map(|(name, value)| assigned(name, value)).collect();
         for (pe, plan) in self.plan.pes.iter().enumerate() {
             line.pe = pe;
             let own = [
@@ -154,7 +163,8 @@ impl Job<'_> {
                 c_string(format!("DUSHMEM_PE={pe}")),
                 c_string(format!("DUSHMEM_NPES={}", line.npes)),
             ];
-            let env: Vec<&CStr> = plan.env.iter().chain(&own).map(CString::as_c_str).collect();
+            let inherited = plan.env.iter().filter(|variable| !self.gpus.sets(variable.to_bytes()));
+            let env: Vec<&CStr> = inherited.chain(&shared).chain(&own).map(CString::as_c_str).collect();
             let pid = self.start_one(pe, plan, &env, &null, file_limit, &mut spawner)?;
             self.by_pid.insert(pid, pe);
             self.pes.push(Pe { pid, ended: None, left: false, inner: None, lost: None, exits: false });
@@ -165,6 +175,14 @@ impl Job<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Ends the daemon that was started for the job.
+    fn end_daemon(&mut self) {
+        if let Some(folder) = self.gpus.keeper.take().and_then(Keeper::end) {
+            let text = format!("dushrun: the daemon of {} has not ended yet", folder.display());
+            dushmem_os::say::say(&text);
+        }
     }
 
     fn start_one(
@@ -220,7 +238,8 @@ impl Job<'_> {
             self.notice_lost_output();
         }
         if self.ending.is_some() {
-            descendants::end_all();
+            let keeper = self.gpus.keeper.as_ref().map(Keeper::pid);
+            descendants::end_all(keeper);
         }
         if self.write_out()
             && self.ending.is_none()
@@ -468,7 +487,7 @@ impl Job<'_> {
             if ending.kill_at.is_some_and(|at| now >= at) {
                 ending.kill_at = None;
                 self.send(sig::SIGKILL);
-                descendants::kill_orphans(&self.by_pid);
+                descendants::kill_orphans(&self.by_pid, self.gpus.keeper.as_ref().map(Keeper::pid));
             }
             return;
         }
@@ -549,37 +568,12 @@ impl Job<'_> {
     }
 }
 
+fn assigned(name: &str, value: &OsStr) -> CString {
+    // From the environment or from a path, so without zeros.
+    CString::new([name.as_bytes(), b"=", value.as_bytes()].concat()).unwrap_or_default()
+}
+
 fn c_string(text: String) -> CString {
     // Numbers and fixed words.
     CString::new(text).unwrap_or_default()
-}
-
-fn as_path(text: &CStr) -> &Path {
-    Path::new(OsStr::from_bytes(text.to_bytes()))
-}
-
-fn start_error(pe: usize, plan: &PePlan, why: io::Error) -> RunError {
-    let program = plan.program.path.to_string_lossy().into_owned();
-    if why.raw_os_error() == Some(process::NO_INTERPRETER) {
-        return RunError::NoProgram { program, hint: no_program_hint(as_path(&plan.program.path)) };
-    }
-    match why.kind() {
-        ErrorKind::PermissionDenied => RunError::NotExecutable { program, why },
-        // The file itself was found.
-        ErrorKind::NotFound => {
-            let why = io::Error::new(why.kind(), "its interpreter or dynamic loader is missing");
-            RunError::NotExecutable { program, why }
-        }
-        ErrorKind::WouldBlock => {
-            RunError::Start { pe, why, hint: "; raise the limit on processes (ulimit -u)" }
-        }
-        _ => {
-            let files = matches!(why.raw_os_error(), Some(process::TOO_MANY_FILES));
-            RunError::Start {
-                pe,
-                why,
-                hint: if files { "; raise the limit on open files (ulimit -n)" } else { "" },
-            }
-        }
-    }
 }

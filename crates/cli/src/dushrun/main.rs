@@ -9,12 +9,17 @@ mod debugger;
 mod descendants;
 mod error;
 mod foreign;
+mod gpus;
 mod hang;
 mod job;
+mod keeper;
 mod output;
 mod plan;
 
 fn main() {
+    if let Some(code) = keeper::be_keeper(std::env::args_os()) {
+        dushmem_os::process::exit_now(code);
+    }
     let code =
         match args::read(std::env::args_os()).and_then(plan::Plan::new).and_then(|plan| job::run(&plan)) {
             Ok(code) => code,

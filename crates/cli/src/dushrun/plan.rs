@@ -2,8 +2,9 @@
 use crate::args::{Args, Debugged, Part};
 use crate::debugger::{self, Style};
 use crate::error::{RunError, system};
+use crate::gpus::{self, Share};
 use dushmem_os::process::CpuSet;
-use std::ffi::{CString, OsStr, OsString};
+use std::ffi::{CStr, CString, OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -42,6 +43,8 @@ pub struct Plan {
     pub prefix: bool,
     /// The job's time limit.
     pub limit: Option<Duration>,
+    /// How PEs are to share GPUs.
+    pub gpu_share: Option<Share>,
     /// A debugger shares this terminal.
     pub debugged_here: bool,
 }
@@ -92,7 +95,13 @@ impl Plan {
                 pes.push(PePlan { program, env: env.clone(), cpus, stdin: pe == reader, direct });
             }
         }
-        Ok(Plan { pes, prefix: cli.prefix_output, limit: cli.timeout, debugged_here: debugged.is_some() })
+        Ok(Plan {
+            pes,
+            prefix: cli.prefix_output,
+            limit: cli.timeout,
+            gpu_share: cli.gpu_share,
+            debugged_here: debugged.is_some(),
+        })
     }
 }
 
@@ -131,6 +140,10 @@ fn environment(set: &[OsString]) -> Result<Vec<CString>, RunError> {
         };
         extra.push((name, value));
     }
+    let (connections, many) = gpus::CONNECTIONS;
+    if std::env::var_os(connections).is_none() && !extra.iter().any(|(name, _)| *name == connections) {
+        extra.push((OsStr::new(connections), many.into()));
+    }
     let inherited = std::env::vars_os()
         .filter(|(name, _)| !OWN.iter().any(|own| name == own) && !extra.iter().any(|(set, _)| name == set));
     let pair = |name: &OsStr, value: &OsStr| {
@@ -148,6 +161,11 @@ fn environment(set: &[OsString]) -> Result<Vec<CString>, RunError> {
         }
     }
     Ok(all)
+}
+
+/// The path of a program.
+pub fn as_path(text: &CStr) -> &Path {
+    Path::new(OsStr::from_bytes(text.to_bytes()))
 }
 
 /// Whether a shell may run the file, which is executable but of no kind that the kernel knows: text, and no

@@ -1,4 +1,5 @@
-//! What tests of this crate have in common: a driver that runs on the CPU.
+//! What tests of this crate have in common: a driver that runs on the CPU, or with `DUSHMEM_TEST_GPU=1` the real one,
+//! for those that need nothing that only the stand-in does.
 #![allow(dead_code, reason = "each test uses some")]
 use dushmem_cuda::context::Context;
 use dushmem_cuda::driver::{self, Driver, LIBRARY_VARIABLE};
@@ -18,7 +19,9 @@ pub fn choose(knobs: &[(&str, &str)]) {
     ONCE.call_once(|| {
         // SAFETY: nothing else reads or changes variables yet in this test.
         unsafe {
-            std::env::set_var(LIBRARY_VARIABLE, cuda_standin::path());
+            if !on_gpu() {
+                std::env::set_var(LIBRARY_VARIABLE, cuda_standin::path());
+            }
             std::env::set_var("CUDA_DEVICE_MAX_CONNECTIONS", "32");
             for (name, value) in knobs {
                 std::env::set_var(name, value);
@@ -27,17 +30,25 @@ pub fn choose(knobs: &[(&str, &str)]) {
     });
 }
 
+/// Whether a real GPU is to be tested.
+pub fn on_gpu() -> bool {
+    std::env::var_os("DUSHMEM_TEST_GPU").is_some()
+}
+
 /// The driver.
 pub fn driver() -> &'static Driver {
     choose(&[]);
     driver::get().expect("the stand-in is a driver")
 }
 
-/// A device without a PE, with the library's kernels and those of the stand-in.
+/// A device without a PE, with the library's kernels.
 pub fn gpu() -> Gpu {
-    let mut images = NEAR.to_vec();
-    images.push(TEST_IMAGE);
-    Gpu::open(Context::primary(driver(), 0).unwrap(), None, &images).unwrap_or_else(|why| panic!("{why}"))
+    Gpu::open(Context::primary(driver(), 0).unwrap(), None, NEAR).unwrap_or_else(|why| panic!("{why}"))
+}
+
+/// Whether tests can look at the driver's counters and have it fail.
+pub fn has_counters() -> bool {
+    !on_gpu()
 }
 
 fn find(name: &str) -> *mut core::ffi::c_void {

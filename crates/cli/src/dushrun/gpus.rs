@@ -1,0 +1,195 @@
+//! How the PEs of a job share GPUs: `--gpu-share`, and the variables that CUDA reads when a PE starts.
+use crate::error::RunError;
+use crate::keeper::Keeper;
+use crate::plan;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+/// NVIDIA's program that starts, asks and ends the daemon of its Multi-Process Service.
+pub const CONTROL: &str = "nvidia-cuda-mps-control";
+/// Where a program looks for the daemon.
+pub const PIPES: &str = "CUDA_MPS_PIPE_DIRECTORY";
+/// Where the daemon writes.
+pub const LOGS: &str = "CUDA_MPS_LOG_DIRECTORY";
+/// What `--gpu-share` is without the option; PEs find there what dushrun has arranged.
+pub const VARIABLE: &str = "DUSHMEM_GPU_SHARE";
+/// Hardware queues of a context. With the usual 8, streams that wait for each other by memory operations can stand
+/// behind each other in one queue, for ever.
+pub const CONNECTIONS: (&str, &str) = ("CUDA_DEVICE_MAX_CONNECTIONS", "32");
+
+/// What the user asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Share {
+    /// Kernels of several PEs run on a GPU at the same time, by way of a daemon.
+    Mps,
+    /// PEs take turns on a GPU.
+    Plain,
+    /// The first where PEs share GPUs and it can be had.
+    Auto,
+}
+
+impl Sharing {
+    /// Whether this `NAME=value` is of a variable that is set here.
+    pub fn sets(&self, variable: &[u8]) -> bool {
+        let is = |name: &str| {
+            variable.strip_prefix(name.as_bytes()).is_some_and(|rest| rest.first() == Some(&b'='))
+        };
+        self.variables.iter().any(|(name, _)| is(name))
+    }
+}
+
+impl FromStr for Share {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Share, String> {
+        match text {
+            "mps" => Ok(Share::Mps),
+            "plain" => Ok(Share::Plain),
+            "auto" => Ok(Share::Auto),
+            _ => Err("give mps, plain or auto".to_owned()),
+        }
+    }
+}
+
+/// What holds for a job.
+#[derive(Debug, Default)]
+pub struct Sharing {
+    /// Variables of every PE, in the place of inherited ones.
+    pub variables: Vec<(&'static str, OsString)>,
+    /// The daemon that was started for the job.
+    pub keeper: Option<Keeper>,
+    /// What the user should know.
+    pub warning: Option<String>,
+}
+
+/// Does what `asked`, or the variable, says for a job of `pes` PEs. Without either everything stays as it is here.
+pub fn arrange(
+    asked: Option<Share>,
+    pes: usize,
+    get: &dyn Fn(&str) -> Option<OsString>,
+) -> Result<Sharing, RunError> {
+    let Some((share, by)) = choose(asked, get)? else { return Ok(Sharing::default()) };
+    match share {
+        Share::Plain => Ok(plain(get)),
+        Share::Mps => mps(&by, get),
+        Share::Auto if helps(pes, count(get)) && plan::find(OsStr::new(CONTROL)).is_ok() => Ok(mps(&by, get)
+            .unwrap_or_else(|error| Sharing {
+                warning: Some(format!("{error}; the PEs take turns on a GPU instead")),
+                ..plain(get)
+            })),
+        Share::Auto => Ok(Sharing::default()),
+    }
+}
+
+/// Whether a daemon is of use: some PEs have the same GPU.
+fn helps(pes: usize, gpus: usize) -> bool {
+    gpus > 0 && pes > gpus
+}
+
+fn choose(
+    asked: Option<Share>,
+    get: &dyn Fn(&str) -> Option<OsString>,
+) -> Result<Option<(Share, String)>, RunError> {
+    if let Some(share) = asked {
+        return Ok(Some((share, format!("--gpu-share={}", word(share)))));
+    }
+    let Some(value) = get(VARIABLE).filter(|value| !value.is_empty()) else { return Ok(None) };
+    let by = format!("{VARIABLE}={}", value.display());
+    match value.to_str().map(Share::from_str) {
+        Some(Ok(share)) => Ok(Some((share, by))),
+        _ => Err(RunError::Gpus(format!("{by}: write mps, plain or auto, or unset it"))),
+    }
+}
+
+fn word(share: Share) -> &'static str {
+    match share {
+        Share::Mps => "mps",
+        Share::Plain => "plain",
+        Share::Auto => "auto",
+    }
+}
+
+/// Where a daemon that serves this environment would be found.
+fn pipes(get: &dyn Fn(&str) -> Option<OsString>) -> PathBuf {
+    get(PIPES).filter(|value| !value.is_empty()).map_or_else(|| "/tmp/nvidia-mps".into(), PathBuf::from)
+}
+
+fn plain(get: &dyn Fn(&str) -> Option<OsString>) -> Sharing {
+    let mut variables = vec![(VARIABLE, OsString::from(word(Share::Plain)))];
+    if pipes(get).join("control").exists() {
+        // No daemon is ever found below a file, and a program that finds none does without.
+        variables.push((PIPES, "/dev/null".into()));
+    }
+    Sharing { variables, ..Sharing::default() }
+}
+
+fn mps(by: &str, get: &dyn Fn(&str) -> Option<OsString>) -> Result<Sharing, RunError> {
+    let control = plan::find(OsStr::new(CONTROL)).map_err(|_| {
+        RunError::Gpus(format!(
+            "{by}: there is no {CONTROL} on the PATH; install the utilities of NVIDIA's driver, or write --gpu-share=plain"
+        ))
+    })?;
+    let mut variables = vec![(VARIABLE, OsString::from(word(Share::Mps)))];
+    let there = pipes(get);
+    if there.join("control").exists() && Keeper::answers(&control, &there) {
+        return Ok(Sharing { variables, ..Sharing::default() });
+    }
+    let keeper = Keeper::start(&control).map_err(|why| RunError::Gpus(format!("{by}: {why}")))?;
+    variables.push((PIPES, keeper.pipes().into_os_string()));
+    variables.push((LOGS, keeper.logs().into_os_string()));
+    Ok(Sharing { variables, keeper: Some(keeper), warning: None })
+}
+
+/// GPUs that a program started from here can see.
+fn count(get: &dyn Fn(&str) -> Option<OsString>) -> usize {
+    let digits = |name: &str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
+    let names = std::fs::read_dir(Path::new("/dev")).into_iter().flatten().flatten();
+    let names = names.filter_map(|entry| entry.file_name().into_string().ok());
+    let there = names.filter(|name| name.strip_prefix("nvidia").is_some_and(digits)).count();
+    visible(there, get("CUDA_VISIBLE_DEVICES").as_deref())
+}
+
+/// As many of `there` GPUs as the variable lets a program see.
+fn visible(there: usize, variable: Option<&OsStr>) -> usize {
+    match variable.map(OsStr::to_string_lossy) {
+        None => there,
+        Some(list) => {
+            let named = list.split(',').map(str::trim);
+            named.take_while(|name| !name.is_empty() && *name != "-1").count().min(there)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_gpus_as_the_variable_names() {
+        let seen = |there, list: &str| visible(there, Some(OsStr::new(list)));
+        assert_eq!((visible(4, None), seen(4, ""), seen(4, "1"), seen(4, "0, 2")), (4, 0, 1, 2));
+        assert_eq!((seen(4, "0,-1,2"), seen(1, "0,1"), seen(8, "GPU-8932f937,GPU-1")), (1, 1, 2));
+    }
+
+    #[test]
+    fn a_daemon_is_for_pes_that_share() {
+        assert!(helps(2, 1) && helps(9, 8));
+        assert!(!helps(1, 1) && !helps(8, 8) && !helps(4, 0));
+    }
+
+    #[test]
+    fn the_option_stands_before_the_variable() {
+        let of = |asked, value: Option<&str>| {
+            choose(asked, &|name| value.filter(|_| name == VARIABLE).map(OsString::from))
+                .map(|found| found.map(|(share, by)| (share, by)))
+        };
+        assert!(matches!(of(None, None), Ok(None)) && matches!(of(None, Some("")), Ok(None)));
+        let found = of(Some(Share::Mps), Some("plain")).unwrap();
+        assert_eq!(found, Some((Share::Mps, "--gpu-share=mps".into())));
+        let found = of(None, Some("plain")).unwrap();
+        assert_eq!(found, Some((Share::Plain, "DUSHMEM_GPU_SHARE=plain".into())));
+        let error = of(None, Some("often")).unwrap_err().to_string();
+        assert_eq!(error, "DUSHMEM_GPU_SHARE=often: write mps, plain or auto, or unset it");
+    }
+}
