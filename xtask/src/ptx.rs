@@ -69,7 +69,8 @@ fn entries(text: &str) -> Vec<String> {
 
 fn sources() -> Result<Vec<PathBuf>, String> {
     let folder = root().join(SOURCES);
-    let entries = fs::read_dir(&folder).map_err(|error| format!("{}: {}", folder.display(), reason(&error)))?;
+    let entries =
+        fs::read_dir(&folder).map_err(|error| format!("{}: {}", folder.display(), reason(&error)))?;
     let mut found: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     found.retain(|path| path.extension().is_some_and(|extension| extension == "cu"));
     found.sort();
@@ -110,7 +111,10 @@ fn compiled(nvcc: &Path, source: &Path, release: &str) -> Result<String, String>
     command.args(["-fmad=false", "-arch", ARCHITECTURE, "-o", "/dev/stdout"]).arg(relative);
     let text = output(&mut command)?;
     let name = relative.display();
-    Ok(format!("// Made from {name} by `cargo xtask ptx` with nvcc {release}. Do not edit.\n{}", settled(&text)))
+    Ok(format!(
+        "// Made from {name} by `cargo xtask ptx` with nvcc {release}. Do not edit.\n{}",
+        settled(&text)
+    ))
 }
 
 /// Without what depends on the machine; the state of the module can be found by its name.
@@ -131,7 +135,8 @@ fn without_hashes(line: &str) -> String {
     for (mark, digits) in [("_INTERNAL_", 8), ("_GLOBAL__N__", 8), ("_cu_", 8)] {
         let places: Vec<usize> = text.match_indices(mark).map(|(at, _)| at + mark.len()).collect();
         for at in places {
-            if text.get(at..at + digits).is_some_and(|hash| hash.bytes().all(|byte| byte.is_ascii_hexdigit())) {
+            if text.get(at..at + digits).is_some_and(|hash| hash.bytes().all(|byte| byte.is_ascii_hexdigit()))
+            {
                 text.replace_range(at..at + digits, &"0".repeat(digits));
             }
         }
