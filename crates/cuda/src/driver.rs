@@ -146,8 +146,8 @@ fn no_use(name: &str, why: Failure, functions: &Functions) -> Error {
     // SAFETY: a place for a pointer.
     let named = unsafe { functions.get_error_name(why.code, &raw mut text) };
     let said = match named {
-        // SAFETY: a constant of the driver.
         Ok(()) if !text.is_null() => {
+            // SAFETY: a constant of the driver.
             unsafe { core::ffi::CStr::from_ptr(text) }.to_string_lossy().into_owned()
         }
         _ => format!("error {}", why.code),

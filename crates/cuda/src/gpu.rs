@@ -332,8 +332,8 @@ impl Gpu {
             false => Box::new(Plain::new(&self.context, bytes)?),
         };
         let (base, driver) = (memory.base() as Address, self.driver());
-        // SAFETY: the new memory.
         self.side
+            // SAFETY: the new memory.
             .begin(|stream| unsafe { driver.memset_d8_async(base, 0, bytes, stream) })
             .and_then(|()| self.side.finish(&self.short))
             .map_err(|why| why.doing("clearing new device memory"))?;
