@@ -93,8 +93,8 @@ pub(crate) struct Facts {
     pub blocks: u32,
 }
 
-/// The variable that has memory allocated as on drivers that can't make it in chunks.
-pub const NO_CHUNKS_VARIABLE: &str = "DUSHMEM_DISABLE_CUDA_VMM";
+/// The variables that have memory allocated as on drivers that can't make it in chunks.
+const NO_CHUNKS_VARIABLES: [&str; 2] = ["DUSHMEM_DISABLE_CUDA_VMM", "NVSHMEM_DISABLE_CUDA_VMM"];
 
 impl Gpu {
     /// A PE begins to use the device of a context. `None`: nobody's, for measurements and tests.
@@ -375,7 +375,8 @@ impl Facts {
         let mut memory = 0;
         // SAFETY: a place for a number.
         unsafe { driver.device_total_mem(&raw mut memory, device) }?;
-        let refused = std::env::var(NO_CHUNKS_VARIABLE).is_ok_and(|value| !["", "0"].contains(&value.trim()));
+        let told = NO_CHUNKS_VARIABLES.iter().find_map(|name| std::env::var(name).ok());
+        let refused = told.is_some_and(|value| !["", "0", "false", "no", "off"].contains(&value.trim()));
         let chunks = facts::has_chunks(driver, device) && !refused;
         let granule = if chunks { memory::granule(context)? } else { 2 << 20 };
         Ok(Facts {
