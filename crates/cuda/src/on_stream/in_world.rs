@@ -1,13 +1,12 @@
 //! The job as operations in streams see it, and where the engine's calls come in.
-use super::job::{Job, Target};
-use super::meet::Words;
+use super::job::{Job, Target, WordAt};
 use super::queue::Capture;
 use super::stream::OnStream;
 use crate::device;
 use crate::driver::{self, Driver};
 use crate::error::{Driven, Failure};
 use crate::types::{self, CAPTURE_NONE};
-use dushmem_core::device::{StreamHandle, StreamOp};
+use dushmem_core::device::{KernelTeam, StreamHandle, StreamOp};
 use dushmem_core::device_heap::DeviceHeap;
 use dushmem_core::device_heap::driver::Sharing;
 use dushmem_core::error::{Call, Error, Result, line};
@@ -26,7 +25,8 @@ pub struct InWorld {
     first: Box<[usize]>,
     sharing: Sharing,
     blocks: u32,
-    remote: bool,
+    /// PEs that kernels reach by loads and stores.
+    reached: Box<[bool]>,
 }
 
 impl fmt::Debug for InWorld {
@@ -47,7 +47,7 @@ impl InWorld {
             first: (0..n).map(|pe| heap.first_on_device(pe)).collect(),
             sharing: agreed.sharing,
             blocks: agreed.blocks,
-            remote: (0..n).any(|pe| !world.kernels_reach(pe)),
+            reached: (0..n).map(|pe| world.kernels_reach(pe)).collect(),
         })
     }
 
@@ -87,10 +87,14 @@ impl Job for InWorld {
     }
 
     fn has_remote(&self) -> bool {
-        self.remote
+        self.reached.contains(&false)
     }
 
-    fn slot_words(&self, slot: usize) -> Result<Box<dyn Fn(Words, usize, usize) -> u64 + '_>> {
+    fn is_direct(&self, pes: &[u32]) -> bool {
+        pes.len() <= KernelTeam::MOST_DIRECT && pes.iter().all(|&pe| self.reached[pe as usize])
+    }
+
+    fn slot_words(&self, slot: usize) -> Result<WordAt<'_>> {
         let world = self.world()?;
         let heap = heap_of(&world)?;
         let (own, words) = (heap.stream_slot(slot), heap.stream_words());
@@ -140,7 +144,11 @@ pub(crate) fn make(world: &Arc<World>, gpu: &Arc<crate::gpu::Gpu>) -> Result<OnS
         }
     };
     let queue = super::driven::GpuQueue::new(Arc::clone(gpu));
-    Ok(OnStream::new(Arc::new(InWorld::new(world)?), Arc::new(queue), Box::new(report)))
+    let job = InWorld::new(world)?;
+    if job.sharing == Sharing::Turns {
+        queue.prepare()?;
+    }
+    Ok(OnStream::new(Arc::new(job), Arc::new(queue), Box::new(report)))
 }
 
 /// What [`dushmem_core::device::Device::enqueue`] does.
