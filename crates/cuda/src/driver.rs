@@ -92,7 +92,11 @@ fn load() -> Result<Driver> {
             unsafe { functions.driver_get_version(&raw mut found) }.map_err(|why| plain(&name, why))?;
             found
         }
-        Err(_) => version_of(&library).unwrap_or(0),
+        Err(lacks) => version_of(&library).ok_or_else(|| {
+            Error::NotSupported(format!(
+                "{name} is not a CUDA driver: it has no {lacks}; look at {LIBRARY_VARIABLE}"
+            ))
+        })?,
     };
     let too_old = |because: &str| {
         Error::NotSupported(format!(
