@@ -1,6 +1,5 @@
 //! The job as operations in streams see it, and where the engine's calls come in.
-use super::job::{Job, Target};
-use super::meet::Words;
+use super::job::{Job, Target, WordAt};
 use super::queue::Capture;
 use super::stream::OnStream;
 use crate::device;
@@ -95,7 +94,7 @@ impl Job for InWorld {
         pes.len() <= KernelTeam::MOST_DIRECT && pes.iter().all(|&pe| self.reached[pe as usize])
     }
 
-    fn slot_words(&self, slot: usize) -> Result<Box<dyn Fn(Words, usize, usize) -> u64 + '_>> {
+    fn slot_words(&self, slot: usize) -> Result<WordAt<'_>> {
         let world = self.world()?;
         let heap = heap_of(&world)?;
         let (own, words) = (heap.stream_slot(slot), heap.stream_words());

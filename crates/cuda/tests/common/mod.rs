@@ -9,8 +9,11 @@ use std::ffi::{CString, c_char};
 use std::sync::{Once, OnceLock};
 
 /// Kernels that only the stand-in knows.
-pub const TEST_IMAGE: Image =
-    Image { name: "test", ptx: concat!(include_str!("../../../cuda-standin/src/test.ptx"), "\0") };
+pub const TEST_IMAGE: Image = Image {
+    name: "test",
+    ptx: concat!(include_str!("../../../cuda-standin/src/test.ptx"), "\0"),
+    compiled: &[],
+};
 
 /// Says where the driver's library is. To be called before anything else; `knobs` are variables of the stand-in, which
 /// it reads when it is loaded, so a test that sets some has to be the only one of its process.

@@ -131,6 +131,21 @@ impl Pe {
         Cuda.synchronize(stream).unwrap_or_else(|why| panic!("PE {}: {why}", self.me));
     }
 
+    /// What is put into `stream` from now on comes after what is in `before`.
+    pub fn follow(&self, stream: StreamHandle, before: StreamHandle) {
+        let gpu = dushmem_cuda::device::of(&self.world).unwrap();
+        let _entered = gpu.context().enter().unwrap();
+        let mut event = types::Event::NULL;
+        let handle = |stream: StreamHandle| types::Stream(stream.0 as *mut _);
+        // SAFETY: a place for a handle, and own streams.
+        unsafe {
+            self.driver.event_create(&raw mut event, types::EVENT_DISABLE_TIMING).unwrap();
+            self.driver.event_record(event, handle(before)).unwrap();
+            self.driver.stream_wait_event(handle(stream), event, 0).unwrap();
+            self.driver.event_destroy(event).unwrap();
+        }
+    }
+
     pub fn is_idle(&self, stream: StreamHandle) -> bool {
         let gpu = dushmem_cuda::device::of(&self.world).unwrap();
         let _entered = gpu.context().enter().unwrap();

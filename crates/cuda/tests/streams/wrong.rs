@@ -144,7 +144,7 @@ pub fn captures(pe: &Pe) {
     let (at, stream) = (pe.alloc(4096), pe.stream());
     pe.write(at, &[0; 4096]);
     pe.barrier();
-    let host = vec![1u8; 64];
+    let host = [1u8; 64];
     let next = ((pe.me + 1) % pe.n) as i32;
     let graph = pe.capture(stream, || {
         let from_host =
