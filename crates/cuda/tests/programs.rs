@@ -54,7 +54,10 @@ fn run(name: &str, knobs: &[(&str, &str)]) {
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     for (pes, mps) in [(1, "0"), (2, "0"), (2, "1"), (3, "0"), (4, "1")] {
         let mut job = Job::new(pes, &program).limit(Duration::from_secs(100));
-        job = job.env("DUSHMEM_DEVICE", "cuda").env("DUSHMEM_CUDA_LIBRARY", &driver).env("CUDA_STANDIN_MPS", mps);
+        job = job
+            .env("DUSHMEM_DEVICE", "cuda")
+            .env("DUSHMEM_CUDA_LIBRARY", &driver)
+            .env("CUDA_STANDIN_MPS", mps);
         for (name, value) in knobs {
             job = job.env(name, value);
         }
