@@ -375,8 +375,9 @@ impl World {
 
     /// Whether kernels load and store the memory of the members, who are few enough for that: see
     /// [`KernelTeam::DIRECT`]. Which PEs they reach depends on the job, so all members find the same.
-    pub(crate) fn reaches_all_of(&self, team: &Team) -> bool {
-        team.pes().len() <= KernelTeam::MOST_DIRECT && team.pes().iter().all(|&pe| self.kernels_reach(pe as usize))
+    pub fn reaches_all_of(&self, team: &Team) -> bool {
+        team.pes().len() <= KernelTeam::MOST_DIRECT
+            && team.pes().iter().all(|&pe| self.kernels_reach(pe as usize))
     }
 
     /// The table of teams for kernels: by slot, changed where it lies as teams come and go.

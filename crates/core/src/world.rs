@@ -8,6 +8,7 @@ use crate::coll::device_slot::DeviceSlot;
 use crate::coll::slot::{TeamSlot, small_limit};
 use crate::context::Context;
 use crate::device::Device;
+use crate::device_heap::stream_bytes;
 use crate::diary::Diary;
 use crate::env::{DebugLevel, Hidden, Settings, TransportKind};
 use crate::error::{Call, Error, Result};
@@ -51,6 +52,8 @@ pub(crate) struct Internals {
     pub doorbell: usize,
     pub slots: usize,
     pub device_slots: usize,
+    /// Words for streams, where there are devices.
+    pub streams: usize,
 }
 
 /// One PE's view of its job. All methods may be called from any thread, collectives of one team from one
@@ -106,12 +109,14 @@ impl World {
         let same_image = cards.iter().all(|c| c.flags & 1 != 0 && c.static_identity == offer.identity);
         let moved = cards.iter().map(|c| c.moved).max().unwrap_or(0);
         let (fd, page) = boot.node_memory();
+        let streams = device.map_or(0, |_| stream_bytes(n));
         let layout = Layout {
             pes: n,
             reserved: crate::job::JobPage::reserved(page.pes()),
             // Globals that an earlier init has moved stay where they are, also if this one does not want them.
             static_area: statics::area(if same_image { offer.len } else { moved as usize }),
-            internals: memory::page() + settings.team_slots * (size_of::<TeamSlot>() + DeviceSlot::bytes(n)),
+            internals: memory::page()
+                + settings.team_slots * (size_of::<TeamSlot>() + DeviceSlot::bytes(n) + streams),
             heap: (settings.heap_size as usize).next_multiple_of(memory::page()),
         };
         let window = Window::map(fd, me, &layout, settings.equal_addresses && !options.thread_pe);
@@ -139,7 +144,8 @@ impl World {
         let slice = window.slice() as usize;
         let slots = slice + memory::page();
         let device_slots = slots + settings.team_slots * size_of::<TeamSlot>();
-        let internals = Internals { doorbell: slice, slots, device_slots };
+        let streams = device_slots + settings.team_slots * DeviceSlot::bytes(n);
+        let internals = Internals { doorbell: slice, slots, device_slots, streams };
         let policy = SpinPolicy::new(n, card::cpus(settings));
         let fewest = cards.iter().map(|card| card.cpus as usize).min().unwrap_or(1);
         crate::placement::spread(&policy, Arc::clone(&boot), me);
@@ -195,6 +201,7 @@ impl World {
     pub fn finalize(&self) -> Result<()> {
         self.check_alive()?;
         if let Some(heap) = self.device_heap() {
+            self.unregister_all_buffers()?;
             heap.device().leave()?;
         }
         // Whatever context it was issued on: nothing may arrive in memory that has been given back.

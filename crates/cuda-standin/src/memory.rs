@@ -244,6 +244,16 @@ impl Spaces {
         Some(if inside { Ok(space.seen(at)) } else { Err(code::ILLEGAL_ADDRESS) })
     }
 
+    /// Zeroes a large range by giving its pages back. False where it isn't made of whole pages of one piece of memory.
+    pub fn clear(&self, address: usize, len: usize) -> bool {
+        let pages =
+            address.is_multiple_of(memory::page()) && len.is_multiple_of(memory::page()) && len >= 1 << 20;
+        let Some((base, space)) = self.find(address).filter(|_| pages) else { return false };
+        let Some((start, chunk)) = space.chunks.range(..=address - base).next_back() else { return false };
+        let at = address - base - start;
+        at + len <= chunk.len && memory::punch(&chunk.memory.fd, at as u64, len as u64).is_ok()
+    }
+
     pub fn mappings(&self) -> usize {
         self.0.values().map(|space| space.chunks.len()).sum()
     }

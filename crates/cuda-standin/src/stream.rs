@@ -1,6 +1,7 @@
-//! Streams: a thread each, which does what was submitted in order.
+//! Streams: what was submitted is done in order, by a thread of the stream, or by one that waits for it and comes first.
 use crate::capture::{self, Joined};
 use crate::code::{self, Out};
+use crate::connection::Connection;
 use crate::context::{self, Context};
 use crate::handles::{self, Table};
 use crate::work::Work;
@@ -13,11 +14,14 @@ pub const NON_BLOCKING: u32 = 1;
 
 #[derive(Default)]
 pub struct Inner {
-    queue: VecDeque<Work>,
+    /// Work, and its place in the connection.
+    queue: VecDeque<(Work, u64)>,
     submitted: u64,
     done: u64,
     closed: bool,
     worker: bool,
+    /// Some thread does the work at the front, which is no longer in the queue.
+    running: bool,
     pub capture: Option<Joined>,
     /// Handles of the nodes that cuStreamGetCaptureInfo gave.
     pub shown: Vec<usize>,
@@ -29,6 +33,7 @@ pub struct Stream {
     pub flags: u32,
     pub priority: i32,
     pub legacy: bool,
+    connection: Option<Arc<Connection>>,
     inner: Mutex<Inner>,
     wake: Condvar,
     finished: Condvar,
@@ -87,6 +92,7 @@ impl Stream {
             flags,
             priority,
             legacy,
+            connection: context.connections.next(),
             inner: Mutex::new(Inner::default()),
             wake: Condvar::new(),
             finished: Condvar::new(),
@@ -107,10 +113,6 @@ impl Stream {
     pub fn pending(&self) -> Option<u64> {
         let inner = self.inner();
         (inner.done < inner.submitted).then_some(inner.submitted)
-    }
-
-    pub fn is_done(&self, count: u64) -> bool {
-        self.inner().done >= count
     }
 
     /// What has to come before the next work of this stream: the legacy stream and the blocking ones wait for each
@@ -142,7 +144,8 @@ impl Stream {
 
     fn enqueue(self: &Arc<Stream>, work: Work) -> u64 {
         let mut inner = self.inner();
-        inner.queue.push_back(work);
+        let place = self.connection.as_ref().map_or(0, |connection| connection.place());
+        inner.queue.push_back((work, place));
         inner.submitted += 1;
         if !inner.worker {
             inner.worker = true;
@@ -166,10 +169,64 @@ impl Stream {
     pub fn wait(&self, count: u64) -> Out {
         let mut inner = self.inner();
         while inner.done < count {
-            inner = self.finished.wait(inner).expect("no panic");
+            inner = match self.take(&mut inner, false) {
+                Some(work) => {
+                    drop(inner);
+                    self.execute(work);
+                    self.inner()
+                }
+                None => self.finished.wait(inner).expect("no panic"),
+            };
         }
         drop(inner);
         self.context.check()
+    }
+
+    /// Whether so much is done. Does itself what can be done at once.
+    pub fn is_done(&self, count: u64) -> bool {
+        loop {
+            let mut inner = self.inner();
+            if inner.done >= count {
+                return true;
+            }
+            let Some(work) = self.take(&mut inner, true) else { return false };
+            drop(inner);
+            self.execute(work);
+        }
+    }
+
+    /// The work at the front, for the calling thread to do, if nobody does the one before.
+    fn take(&self, inner: &mut Inner, only_quick: bool) -> Option<(Work, u64)> {
+        let next = |place| self.connection.as_ref().is_none_or(|connection| connection.is_next(place));
+        let wanted = |(work, place): &(Work, u64)| !only_quick || work.is_quick() && next(*place);
+        if inner.running || !inner.queue.front().is_some_and(wanted) {
+            return None;
+        }
+        inner.running = true;
+        inner.queue.pop_front()
+    }
+
+    fn execute(&self, (work, place): (Work, u64)) {
+        let run = || {
+            // After a failure nothing of the context runs any more, and nobody waits for it.
+            if self.context.check().is_ok()
+                && let Err(code) = work.run(&self.context)
+            {
+                self.context.fail(code);
+            }
+        };
+        match &self.connection {
+            Some(connection) => connection.run(place, &work, &self.context, run),
+            None => run(),
+        }
+        drop(work);
+        let mut inner = self.inner();
+        inner.done += 1;
+        inner.running = false;
+        if !inner.queue.is_empty() || inner.closed {
+            self.wake.notify_one();
+        }
+        self.finished.notify_all();
     }
 
     /// No more work comes: the thread ends when it has done what there is.
@@ -187,27 +244,18 @@ impl Stream {
 
     fn serve(&self) {
         loop {
-            let work = {
-                let mut inner = self.inner();
-                loop {
-                    if let Some(work) = inner.queue.pop_front() {
-                        break work;
-                    }
-                    if inner.closed {
-                        return;
-                    }
-                    inner = self.wake.wait(inner).expect("no panic");
+            let mut inner = self.inner();
+            let work = loop {
+                if let Some(work) = self.take(&mut inner, false) {
+                    break work;
                 }
+                if inner.closed && inner.queue.is_empty() {
+                    return;
+                }
+                inner = self.wake.wait(inner).expect("no panic");
             };
-            // After a failure nothing of the context runs any more, and nobody waits for it.
-            if self.context.check().is_ok()
-                && let Err(code) = work.run(&self.context)
-            {
-                self.context.fail(code);
-            }
-            drop(work);
-            self.inner().done += 1;
-            self.finished.notify_all();
+            drop(inner);
+            self.execute(work);
         }
     }
 }

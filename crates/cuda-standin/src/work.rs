@@ -3,8 +3,8 @@ use crate::capture::Exec;
 use crate::code::{self, Out};
 use crate::context::Context;
 use crate::module::Launch;
-use crate::reach;
 use crate::stream::Stream;
+use crate::{memory, reach};
 use std::ffi::c_void;
 use std::ptr;
 use std::sync::Arc;
@@ -69,6 +69,30 @@ pub enum Work {
 }
 
 impl Work {
+    /// Holds up what comes after it in the same connection.
+    pub fn waits(&self) -> bool {
+        match self {
+            Work::Wait { .. } | Work::After(..) => true,
+            Work::Batch(all) => all.iter().any(Work::waits),
+            _ => false,
+        }
+    }
+
+    /// Never waits for anything.
+    pub fn is_quick(&self) -> bool {
+        match self {
+            Work::Nothing
+            | Work::Copy { .. }
+            | Work::CopyRows(_)
+            | Work::Fill { .. }
+            | Work::Write { .. } => true,
+            Work::Kernel(launch) => launch.function.model.is_some_and(|model| model.quick),
+            Work::Wait { .. } | Work::Batch(_) | Work::Graph(_) | Work::After(..) | Work::Host { .. } => {
+                false
+            }
+        }
+    }
+
     pub fn run(&self, context: &Arc<Context>) -> Out {
         fence(Ordering::SeqCst);
         let done = self.body(context);
@@ -98,9 +122,13 @@ impl Work {
                 Ok(())
             }
             Work::Fill { dest, value, bytes, n } => {
-                let dest = reach::for_device(*dest, bytes * n, device)?;
-                for i in 0..*n {
-                    store(dest.wrapping_add(i * bytes), u64::from(*value), *bytes);
+                let to = reach::for_device(*dest, bytes * n, device)?;
+                let first = *value as u8;
+                if value.to_le_bytes()[..*bytes].iter().any(|byte| *byte != first) || *n == 1 {
+                    (0..*n).for_each(|i| store(to.wrapping_add(i * bytes), u64::from(*value), *bytes));
+                } else if first != 0 || !memory::read(|spaces| spaces.clear(*dest, bytes * n)) {
+                    // SAFETY: found mapped above.
+                    unsafe { to.write_bytes(first, bytes * n) };
                 }
                 Ok(())
             }

@@ -13,6 +13,15 @@ fn copies_and_fills_take_place_in_order() {
     ok(cuMemcpyAsync(at + 16, at + 8, 8, own));
     ok(cuStreamSynchronize(own));
     assert_eq!(read(at, 4), [0, 0x0102030401020304, 0x0102030401020304, 0]);
+    let large = device_memory(3 * GRANULE);
+    ok(cuMemsetD8Async(large, 7, 3 * GRANULE, own));
+    ok(cuMemsetD8Async(large + 4096, 0, GRANULE, own));
+    ok(cuMemsetD8Async(large + 2 * GRANULE + 1, 0, GRANULE - 1, own));
+    ok(cuStreamSynchronize(own));
+    let sevens = 0x0707_0707_0707_0707;
+    assert_eq!((read(large + 4088, 2), read(large + 4088 + GRANULE, 2)), (vec![sevens, 0], vec![0, sevens]));
+    assert_eq!(read(large + 2 * GRANULE, 2), [7, 0]);
+    ok(cuMemFree_v2(large));
     assert_eq!(cuMemsetD32Async(at + 2, 0, 1, own), 1);
     assert_eq!(cuMemcpyAsync(at, at + GRANULE - 4, 8, own), 1);
     assert_eq!(cuMemcpyAsync(at, 0, 8, own), 1);

@@ -22,7 +22,8 @@ pub struct Cuda;
 
 /// CUDA, if this process can use it: otherwise one line that says why not.
 pub fn device() -> Result<&'static dyn Device> {
-    driver::get().map(|_| &Cuda as &dyn Device)
+    let driver = driver::get()?;
+    if facts::ordinals(driver).is_empty() { Err(no_device()) } else { Ok(&Cuda) }
 }
 
 /// A PE that uses a device, by the address of its world.

@@ -92,7 +92,11 @@ fn load() -> Result<Driver> {
             unsafe { functions.driver_get_version(&raw mut found) }.map_err(|why| plain(&name, why))?;
             found
         }
-        Err(_) => version_of(&library).unwrap_or(0),
+        Err(lacks) => version_of(&library).ok_or_else(|| {
+            Error::NotSupported(format!(
+                "{name} is not a CUDA driver: it has no {lacks}; look at {LIBRARY_VARIABLE}"
+            ))
+        })?,
     };
     let too_old = |because: &str| {
         Error::NotSupported(format!(
@@ -146,8 +150,8 @@ fn no_use(name: &str, why: Failure, functions: &Functions) -> Error {
     // SAFETY: a place for a pointer.
     let named = unsafe { functions.get_error_name(why.code, &raw mut text) };
     let said = match named {
-        // SAFETY: a constant of the driver.
         Ok(()) if !text.is_null() => {
+            // SAFETY: a constant of the driver.
             unsafe { core::ffi::CStr::from_ptr(text) }.to_string_lossy().into_owned()
         }
         _ => format!("error {}", why.code),

@@ -29,13 +29,13 @@ pub unsafe fn add(module: *const Module) -> Result<()> {
     if units.contains(&Unit(module)) {
         return Ok(());
     }
-    units.push(Unit(module));
     for gpu in device::all() {
         if let Some(state) = gpu.states.current().filter(|_| gpu.has_units()) {
             push(&gpu, &state, Unit(module))?;
             gpu.pushed()?;
         }
     }
+    units.push(Unit(module));
     Ok(())
 }
 

@@ -1,5 +1,5 @@
 //! Operations in streams, on the stand-in for the driver: PEs that take turns on the device, that use it at the same time,
-//! and that are threads of one process.
+//! that are threads of one process, on several devices, with the heap of the host.
 #[path = "streams/everything.rs"]
 mod everything;
 #[path = "streams/pe.rs"]
@@ -16,7 +16,11 @@ modes! {
     threads_2: Threads 2 everything::all;
     threads_3: Threads 3 everything::all;
     hidden_3: Hidden 3 everything::all;
+    two_devices_4: TwoDevices 4 everything::all;
+    host_heap_3: HostHeap 3 everything::all;
     alone: Turns 1 everything::all;
     wrong_in_turns: Turns 2 wrong::all;
     wrong_concurrent: Concurrent 3 wrong::all;
+    refused: Turns 2 wrong::refused;
+    first_call: Unbound 2 wrong::first_call;
 }

@@ -96,8 +96,8 @@ fn agree(offers: &[Offer]) -> Agreed {
         _ if offers.iter().all(|offer| offer.concurrent != 0) => Sharing::Concurrent,
         _ => Sharing::Turns,
     };
-    // A quarter of the threads that a multiprocessor takes, which leaves room for kernels of the program.
-    let blocks = offers.iter().map(|offer| offer.processors.saturating_mul(4) / with(offer)).min();
+    // A multiprocessor takes two blocks of such a kernel, so two of different teams run at the same time.
+    let blocks = offers.iter().map(|offer| offer.processors / with(offer)).min();
     Agreed { sharing, on_one, blocks: blocks.unwrap_or(1).clamp(1, Agreed::MOST_BLOCKS) }
 }
 
@@ -220,12 +220,16 @@ impl World {
             format!("device {name}, {sharing:?}, {} PEs on one, {} blocks", agreed.on_one, agreed.blocks)
         });
         let kind = settings.heap_kind;
+        let same = |offer: &Offer| offers.iter().position(|other| other.uuid == offer.uuid).unwrap_or(0);
+        let (first, host_streams) = (offers.iter().map(same).collect(), self.internals().streams);
         Ok(Some(DeviceHeap::new(Parts {
             device,
             agreed,
             kind,
             me,
             plan,
+            first,
+            host_streams,
             slice,
             delta,
             mapped,
@@ -365,8 +369,8 @@ mod tests {
         assert_eq!(shared(&[offer(1, 10, true), offer(1, 11, false)]), Sharing::Turns);
         assert_eq!(shared(&[offer(1, 10, false), offer(1, 10, false)]), Sharing::Threads);
         let agreed = agree(&[offer(1, 10, true), offer(1, 11, true), offer(2, 12, true)]);
-        assert_eq!((agreed.on_one, agreed.blocks), (2, 128));
-        assert_eq!(agree(&vec![offer(1, 10, true); 8]).blocks, 66);
+        assert_eq!((agreed.on_one, agreed.blocks), (2, 66));
+        assert_eq!(agree(&vec![offer(1, 10, true); 8]).blocks, 16);
     }
 
     #[test]

@@ -12,11 +12,16 @@ use crate::env::HeapKind;
 use crate::error::Result;
 use crate::heap::alloc::Allocator;
 use crate::world::World;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Arrays of words, one a PE of the world, that each team slot has for synchronisation in streams.
 pub const STREAM_ARRAYS: usize = 8;
+
+/// Bytes of the words for streams in one team slot of a world of so many PEs.
+pub(crate) fn stream_bytes(pes: usize) -> usize {
+    STREAM_ARRAYS * DeviceSlot::words(pes) * 8
+}
 
 /// What all PEs know of the slices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,11 +36,6 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Bytes of the words for streams in one team slot.
-    fn stream_bytes(&self) -> usize {
-        STREAM_ARRAYS * DeviceSlot::words(self.pes) * 8
-    }
-
     /// Where the words for streams begin in a slice.
     fn streams_at(&self) -> usize {
         self.slots * DeviceSlot::bytes(self.pes)
@@ -43,7 +43,7 @@ impl Plan {
 
     /// Where the heap begins in a slice.
     pub(super) fn heap_at(&self) -> usize {
-        (self.streams_at() + self.slots * self.stream_bytes()).next_multiple_of(64 << 10)
+        (self.streams_at() + self.slots * stream_bytes(self.pes)).next_multiple_of(64 << 10)
     }
 }
 
@@ -65,8 +65,10 @@ pub struct DeviceHeap {
     pub(super) chunks: Mutex<Chunks>,
     pub(super) courier: Option<Courier>,
     pub(super) tables: Tables,
-    /// By team slot: synchronisations in streams so far.
-    streams: Box<[AtomicU64]>,
+    /// By PE: the lowest one that uses the same device.
+    first: Box<[usize]>,
+    /// Own address of the words for streams.
+    streams: usize,
 }
 
 /// The memory itself.
@@ -84,6 +86,9 @@ pub(super) struct Parts {
     pub(super) kind: HeapKind,
     pub(super) me: usize,
     pub(super) plan: Plan,
+    pub(super) first: Box<[usize]>,
+    /// Own address of the words for streams in the host's memory.
+    pub(super) host_streams: usize,
     pub(super) slice: usize,
     pub(super) delta: Box<[isize]>,
     pub(super) mapped: usize,
@@ -94,7 +99,8 @@ pub(super) struct Parts {
 
 impl DeviceHeap {
     pub(super) fn new(parts: Parts) -> DeviceHeap {
-        let Parts { device, agreed, kind, me, plan, slice, delta, mapped, chunks, courier, tables } = parts;
+        let Parts { device, agreed, kind, me, plan, first, .. } = parts;
+        let Parts { host_streams, slice, delta, mapped, chunks, courier, tables, .. } = parts;
         let at = plan.heap_at();
         let room = if slice == 0 { 0 } else { plan.slice - at };
         DeviceHeap {
@@ -110,7 +116,8 @@ impl DeviceHeap {
             chunks: Mutex::new(chunks),
             courier,
             tables,
-            streams: (0..plan.slots).map(|_| AtomicU64::new(0)).collect(),
+            first,
+            streams: if slice == 0 { host_streams } else { slice + plan.streams_at() },
         }
     }
 
@@ -169,23 +176,21 @@ impl DeviceHeap {
             .find(|&pe| addr.wrapping_sub(self.peer(self.slice, pe)) < self.plan.slice)
     }
 
+    /// The lowest PE that uses the same device as PE `pe`.
+    pub fn first_on_device(&self, pe: usize) -> usize {
+        self.first[pe]
+    }
+
     /// Own address of the words of a team slot for synchronisation in streams: [`STREAM_ARRAYS`] arrays of
-    /// [`DeviceHeap::stream_words`] 64-bit words, zero at first. Words that others write stand at the writer's world
-    /// number; they count up, from team to team, beginning at [`DeviceHeap::stream_count`] when a team is made.
-    /// `None` where kernels use the host's heap.
-    pub fn stream_slot(&self, slot: usize) -> Option<usize> {
-        let at = self.plan.streams_at() + slot * self.plan.stream_bytes();
-        (self.slice != 0 && slot < self.plan.slots).then_some(self.slice + at)
+    /// [`DeviceHeap::stream_words`] 64-bit words, zero at first, which stay as they are when the slot becomes another
+    /// team's. [`DeviceHeap::peer`] leads to those of the others.
+    pub fn stream_slot(&self, slot: usize) -> usize {
+        self.streams + slot * stream_bytes(self.plan.pes)
     }
 
     /// Words of each of these arrays.
     pub fn stream_words(&self) -> usize {
         DeviceSlot::words(self.plan.pes)
-    }
-
-    /// The own count of the words of a team slot, for streams to go on with. Equal on all members when a team begins.
-    pub fn stream_count(&self, slot: usize) -> &AtomicU64 {
-        &self.streams[slot]
     }
 
     pub(super) fn chunks(&self) -> MutexGuard<'_, Chunks> {

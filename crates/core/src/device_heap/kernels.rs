@@ -8,7 +8,6 @@ use crate::error::{Error, Result, line};
 use crate::team::Team;
 use crate::world::World;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// Device addresses of the tables that kernels read.
 #[derive(Clone, Copy, Debug)]
@@ -101,20 +100,19 @@ impl DeviceHeap {
         Ok(result)
     }
 
-    /// The highest count of this PE's kernels and streams in a slot.
+    /// The highest count of this PE's kernels in a slot.
     fn high_water(&self, slot: usize) -> Result<u64> {
-        let streams = self.stream_count(slot).load(Ordering::Acquire);
         match self.kind {
-            HeapKind::Device => Ok(self.with_slot(slot, |slot| slot.high_water())?.max(streams)),
-            HeapKind::Host => Ok(streams),
+            HeapKind::Device => self.with_slot(slot, |slot| slot.high_water()),
+            HeapKind::Host => Ok(0),
         }
     }
 
     /// Makes a team known to kernels, whose flags begin at `base`.
     fn publish(&self, world: &World, team: &Arc<Team>, base: u64) -> Result<()> {
         let slot = team.slot();
-        self.stream_count(slot).store(base, Ordering::Release);
-        let mut entry = KernelTeam::of(team, world.device_slot(slot), self.plan.pes, world.reaches_all_of(team));
+        let mut entry =
+            KernelTeam::of(team, world.device_slot(slot), self.plan.pes, world.reaches_all_of(team));
         if self.kind == HeapKind::Device {
             entry.slot = self.slot_at(slot) as u64;
             if base > 0 {
@@ -138,7 +136,7 @@ impl DeviceHeap {
 }
 
 impl World {
-    /// The highest count of this PE's kernels, and streams, in a team slot.
+    /// The highest count of this PE's kernels in a team slot.
     pub(crate) fn kernel_count(&self, slot: usize) -> u64 {
         let host = self.device_slot(slot).high_water();
         let Some(heap) = self.device_heap() else { return host };

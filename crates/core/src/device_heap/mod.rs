@@ -23,3 +23,4 @@ mod rma;
 pub(crate) use bind::Slot;
 pub(crate) use coll::{Announce, Vectors};
 pub use heap::DeviceHeap;
+pub(crate) use heap::stream_bytes;

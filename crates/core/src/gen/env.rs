@@ -82,7 +82,7 @@ pub const VARIABLES: &[Variable] = &[
     Variable { name: "G_BUF_SIZE", kind: VariableKind::Number, default: "8388608", prefixes: &["NVSHMEM"], has_effect: false, help: "belongs to a GPU back end, which this build lacks" },
     Variable { name: "MAX_MEMORY_PER_GPU", kind: VariableKind::Size, default: "128G", prefixes: &["NVSHMEM"], has_effect: true, help: "as DUSHMEM_DEVICE_HEAP_SIZE, where that is not set" },
     Variable { name: "MAX_PEER_STREAMS", kind: VariableKind::Number, default: "16", prefixes: &["NVSHMEM"], has_effect: false, help: "belongs to a GPU back end, which this build lacks" },
-    Variable { name: "DISABLE_CUDA_VMM", kind: VariableKind::Switch, default: "0", prefixes: &["NVSHMEM"], has_effect: false, help: "belongs to a GPU back end, which this build lacks" },
+    Variable { name: "DISABLE_CUDA_VMM", kind: VariableKind::Switch, default: "0", prefixes: &["DUSHMEM", "NVSHMEM"], has_effect: true, help: "1: a GPU's memory in one piece, as with drivers that can't make it in chunks" },
     Variable { name: "DISABLE_P2P", kind: VariableKind::Switch, default: "0", prefixes: &["NVSHMEM"], has_effect: false, help: "PEs of a node always reach each other's memory" },
     Variable { name: "DISABLE_MNNVL", kind: VariableKind::Switch, default: "0", prefixes: &["NVSHMEM"], has_effect: false, help: "there is no multicast memory on this machine's CPUs" },
     Variable { name: "IGNORE_CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", kind: VariableKind::Switch, default: "0", prefixes: &["NVSHMEM"], has_effect: false, help: "belongs to a GPU back end, which this build lacks" },

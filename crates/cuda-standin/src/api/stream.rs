@@ -101,7 +101,7 @@ driver! {
         let stream = find(handle)?;
         legacy_is_free(&stream)?;
         not_capturing(&stream)?;
-        let busy = |stream: &Arc<Stream>| stream.pending().is_some();
+        let busy = |stream: &Arc<Stream>| stream.pending().is_some_and(|count| !stream.is_done(count));
         let others = stream.context.streams.all();
         let others = others.iter().any(|other| stream.legacy && other.flags & NON_BLOCKING == 0 && busy(other));
         if busy(&stream) || others { Err(code::NOT_READY) } else { stream.context.check() }

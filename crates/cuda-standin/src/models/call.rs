@@ -12,6 +12,8 @@ pub struct Model {
     /// Bytes of the parameters.
     pub sizes: &'static [usize],
     pub run: fn(&Call<'_>) -> Out,
+    /// Never waits.
+    pub quick: bool,
 }
 
 /// A launch that runs.

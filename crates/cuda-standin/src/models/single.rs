@@ -6,13 +6,13 @@ use crate::work::{self, wait_until};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 pub const MODELS: &[Model] = &[
-    Model { name: "dushmem_k_combine", sizes: &[8, 4, 4, 8, 4, 4], run: combine },
-    Model { name: "dushmem_k_combine_at", sizes: &[1024, 4, 4, 8, 4, 4], run: combine_at },
-    Model { name: "dushmem_k_amo", sizes: &[8, 8, 8, 4, 4, 8], run: amo },
-    Model { name: "dushmem_k_copy_strided", sizes: &[8, 8, 8, 8, 4, 8], run: copy_strided },
-    Model { name: "dushmem_k_wait", sizes: &[8, 4, 4, 4, 8], run: wait },
-    Model { name: "dushmem_k_wait_all", sizes: &[8, 4, 4, 8, 8, 4, 8, 4], run: wait_all },
-    Model { name: "dushmem_k_quiet", sizes: &[], run: |_| Ok(()) },
+    Model { name: "dushmem_k_combine", sizes: &[8, 4, 4, 8, 4, 4], run: combine, quick: true },
+    Model { name: "dushmem_k_combine_at", sizes: &[1024, 4, 4, 8, 4, 4], run: combine_at, quick: true },
+    Model { name: "dushmem_k_amo", sizes: &[8, 8, 8, 4, 4, 8], run: amo, quick: true },
+    Model { name: "dushmem_k_copy_strided", sizes: &[8, 8, 8, 8, 4, 8], run: copy_strided, quick: true },
+    Model { name: "dushmem_k_wait", sizes: &[8, 4, 4, 4, 8], run: wait, quick: false },
+    Model { name: "dushmem_k_wait_all", sizes: &[8, 4, 4, 8, 8, 4, 8, 4], run: wait_all, quick: false },
+    Model { name: "dushmem_k_quiet", sizes: &[], run: |_| Ok(()), quick: false },
 ];
 
 fn combine(call: &Call<'_>) -> Out {

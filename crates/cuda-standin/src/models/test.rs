@@ -6,13 +6,18 @@ use crate::work::{load, move_bytes, wait_until};
 use std::time::Duration;
 
 pub const MODELS: &[Model] = &[
-    Model { name: "standin_spin", sizes: &[8, 8], run: spin },
-    Model { name: "standin_delay", sizes: &[4], run: delay },
-    Model { name: "standin_store", sizes: &[8, 8], run: |call| call.store(call.size(0), call.word(1), 8) },
-    Model { name: "standin_put", sizes: &[8, 8, 8, 4], run: put },
-    Model { name: "standin_get", sizes: &[8, 8, 8, 4], run: fetch },
-    Model { name: "standin_fetch_add", sizes: &[8, 8, 4, 8], run: fetch_add },
-    Model { name: "standin_fault", sizes: &[], run: |call| Err(call.fault("asked for")) },
+    Model { name: "standin_spin", sizes: &[8, 8], run: spin, quick: false },
+    Model { name: "standin_delay", sizes: &[4], run: delay, quick: false },
+    Model {
+        name: "standin_store",
+        sizes: &[8, 8],
+        run: |call| call.store(call.size(0), call.word(1), 8),
+        quick: true,
+    },
+    Model { name: "standin_put", sizes: &[8, 8, 8, 4], run: put, quick: false },
+    Model { name: "standin_get", sizes: &[8, 8, 8, 4], run: fetch, quick: false },
+    Model { name: "standin_fetch_add", sizes: &[8, 8, 4, 8], run: fetch_add, quick: false },
+    Model { name: "standin_fault", sizes: &[], run: |call| Err(call.fault("asked for")), quick: false },
 ];
 
 fn spin(call: &Call<'_>) -> Out {

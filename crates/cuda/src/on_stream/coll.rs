@@ -8,17 +8,13 @@ use super::stream::{Enqueue, Members};
 use super::turns::{self, Places, Step};
 use dushmem_core::error::{Error, Result};
 
-/// Up to this many bytes one block does it all.
-const ONE_BLOCK: usize = 8 << 10;
-/// What a further block is worth: a block moves about 50 GB/s, and costs the others a flag each.
-const EACH_BLOCK: usize = 16 << 10;
+/// Bytes that the threads of a block load at a time, 16 each.
+const PASS: usize = 8 << 10;
 
-/// Blocks of a collective in which a member moves that many bytes: the same on all members.
-pub fn blocks(moved: usize, most: u32) -> u32 {
-    if moved <= ONE_BLOCK {
-        return 1;
-    }
-    (moved.div_ceil(EACH_BLOCK)).clamp(1, most.max(1) as usize) as u32
+/// Blocks of a collective in which a member works on that many bytes: the same on all members. Every block has a meeting
+/// of its own, at the same time as the others.
+pub fn blocks(own_part: usize, most: u32) -> u32 {
+    own_part.div_ceil(PASS).clamp(1, most.max(1) as usize) as u32
 }
 
 /// Blocks of a kernel that waits for nobody.
@@ -61,8 +57,8 @@ impl Enqueue<'_> {
                 let places = self.places(members, &data)?;
                 return self.take_turns(members, &turns::broadcast(&places, root as usize, bytes));
             }
-            let blocks = blocks(bytes, self.job.blocks());
-            self.together(kernels::broadcast(blocks, members.handle, to, from, bytes, root))
+            let blocks = blocks(bytes.div_ceil(n), self.job.blocks());
+            self.together(members, kernels::broadcast(blocks, members.handle, to, from, bytes, root))
         }
     }
 
@@ -86,8 +82,8 @@ impl Enqueue<'_> {
                 let places = self.places(members, &data)?;
                 return self.take_turns(members, &turns::fcollect(&places, bytes));
             }
-            let blocks = blocks(data.dest_len, self.job.blocks());
-            self.together(kernels::fcollect(blocks, members.handle, to, from, bytes))
+            let blocks = blocks(bytes, self.job.blocks());
+            self.together(members, kernels::fcollect(blocks, members.handle, to, from, bytes))
         }
     }
 
@@ -113,7 +109,7 @@ impl Enqueue<'_> {
                 return self.take_turns(members, &turns::alltoall(&places, bytes, dest == source));
             }
             let blocks = blocks(total, self.job.blocks());
-            self.together(kernels::alltoall(blocks, members.handle, to, from, bytes))
+            self.together(members, kernels::alltoall(blocks, members.handle, to, from, bytes))
         }
     }
 
@@ -141,8 +137,8 @@ impl Enqueue<'_> {
                 let places = self.places(members, &data)?;
                 return self.take_turns(members, &turns::reduce(&places, n, elem, what));
             }
-            let blocks = blocks(len, self.job.blocks());
-            self.together(kernels::reduce(blocks, members.handle, to, from, n, what, false))
+            let blocks = blocks(len.div_ceil(members.pes.len()), self.job.blocks());
+            self.together(members, kernels::reduce(blocks, members.handle, to, from, n, what, false))
         }
     }
 
@@ -171,8 +167,8 @@ impl Enqueue<'_> {
                 let in_place = dest == source;
                 return self.take_turns(members, &turns::reduce_scatter(&places, n, elem, what, in_place));
             }
-            let blocks = blocks(data.source_len, self.job.blocks());
-            self.together(kernels::reduce(blocks, members.handle, to, from, n, what, true))
+            let blocks = blocks(len, self.job.blocks());
+            self.together(members, kernels::reduce(blocks, members.handle, to, from, n, what, true))
         }
     }
 
@@ -194,9 +190,9 @@ impl Enqueue<'_> {
     ///
     /// # Safety
     /// As for the call.
-    unsafe fn together(&self, launch: Launch) -> Result<()> {
+    unsafe fn together(&self, members: &Members<'_>, launch: Launch) -> Result<()> {
         // SAFETY: as the caller promises.
-        unsafe { self.launch(if self.job.has_remote() { launch.far() } else { launch }) }
+        unsafe { self.launch(if self.job.is_direct(&members.pes) { launch } else { launch.far() }) }
     }
 
     /// A collective of one member.

@@ -9,7 +9,7 @@ use crate::types::{self, ATTRIBUTE_STREAM_WAIT_NOR, Address};
 use dushmem_core::device::StreamHandle;
 use dushmem_core::error::Result;
 use std::ffi::c_void;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Words of host memory that are allocated at a time.
 const WORDS: usize = 1024;
@@ -44,6 +44,15 @@ impl GpuQueue {
     pub fn new(gpu: Arc<Gpu>) -> GpuQueue {
         let nor = facts::attribute(gpu.driver(), gpu.context().device(), ATTRIBUTE_STREAM_WAIT_NOR) != 0;
         GpuQueue { gpu, nor, words: Mutex::default() }
+    }
+
+    /// Allocates words for waits now: later a kernel of the program may be in the way.
+    pub fn prepare(&self) -> Result<()> {
+        self.host_word().map(|(host, device)| self.words().push((host as usize, device)))
+    }
+
+    fn words(&self) -> MutexGuard<'_, Vec<(usize, Address)>> {
+        self.words.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Puts something into a stream of the program.
@@ -169,7 +178,7 @@ impl Queue for GpuQueue {
     }
 
     fn host_word(&self) -> Result<(*mut u32, u64)> {
-        let mut words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut words = self.words();
         if words.is_empty() {
             // The driver's own allocation has nothing to do with the capture, if there is one.
             let (host, device) = self.gpu.host_words(4 * WORDS)?;

@@ -1,13 +1,12 @@
 //! The job as operations in streams see it, and where the engine's calls come in.
-use super::job::{Job, Target};
-use super::meet::Words;
+use super::job::{Job, Target, WordAt};
 use super::queue::Capture;
 use super::stream::OnStream;
 use crate::device;
 use crate::driver::{self, Driver};
 use crate::error::{Driven, Failure};
 use crate::types::{self, CAPTURE_NONE};
-use dushmem_core::device::{StreamHandle, StreamOp};
+use dushmem_core::device::{KernelTeam, StreamHandle, StreamOp};
 use dushmem_core::device_heap::DeviceHeap;
 use dushmem_core::device_heap::driver::Sharing;
 use dushmem_core::error::{Call, Error, Result, line};
@@ -26,7 +25,8 @@ pub struct InWorld {
     first: Box<[usize]>,
     sharing: Sharing,
     blocks: u32,
-    remote: bool,
+    /// PEs that kernels reach by loads and stores.
+    reached: Box<[bool]>,
 }
 
 impl fmt::Debug for InWorld {
@@ -38,19 +38,16 @@ impl fmt::Debug for InWorld {
 impl InWorld {
     fn new(world: &Arc<World>) -> Result<InWorld> {
         let (me, n) = (world.my_pe() as usize, world.n_pes() as usize);
-        let agreed = heap_of(world)?.agreed();
-        // PEs that are known to share one device.
-        let all_on_one = agreed.on_one as usize == n;
+        let heap = heap_of(world)?;
+        let agreed = heap.agreed();
         Ok(InWorld {
             world: Arc::downgrade(world),
             me,
             n,
-            first: (0..n).map(|pe| if all_on_one { 0 } else { pe }).collect(),
+            first: (0..n).map(|pe| heap.first_on_device(pe)).collect(),
             sharing: agreed.sharing,
-            // Two kernels of all PEs fit at the same time, of different teams, in blocks that fill half a
-            // multiprocessor.
-            blocks: (agreed.blocks / 4).max(1),
-            remote: (0..n).any(|pe| !world.kernels_reach(pe)),
+            blocks: agreed.blocks,
+            reached: (0..n).map(|pe| world.kernels_reach(pe)).collect(),
         })
     }
 
@@ -90,20 +87,17 @@ impl Job for InWorld {
     }
 
     fn has_remote(&self) -> bool {
-        self.remote
+        self.reached.contains(&false)
     }
 
-    fn slot_words(&self, slot: usize) -> Result<Box<dyn Fn(Words, usize, usize) -> u64 + '_>> {
+    fn is_direct(&self, pes: &[u32]) -> bool {
+        pes.len() <= KernelTeam::MOST_DIRECT && pes.iter().all(|&pe| self.reached[pe as usize])
+    }
+
+    fn slot_words(&self, slot: usize) -> Result<WordAt<'_>> {
         let world = self.world()?;
         let heap = heap_of(&world)?;
-        let Some(own) = heap.stream_slot(slot) else {
-            return Err(Error::NotSupported(
-                "synchronisation in a stream, where PEs take turns on a GPU and the heap is the host's: start the job with \
-                 dushrun --gpu-share=mps, or leave DUSHMEM_HEAP_KIND=host away"
-                    .into(),
-            ));
-        };
-        let words = heap.stream_words();
+        let (own, words) = (heap.stream_slot(slot), heap.stream_words());
         Ok(Box::new(move |array, owner, writer| {
             let offset = (array as usize * words + writer) * 8;
             world.device_heap().map_or(0, |heap| heap.peer(own + offset, owner)) as u64
@@ -150,7 +144,11 @@ pub(crate) fn make(world: &Arc<World>, gpu: &Arc<crate::gpu::Gpu>) -> Result<OnS
         }
     };
     let queue = super::driven::GpuQueue::new(Arc::clone(gpu));
-    Ok(OnStream::new(Arc::new(InWorld::new(world)?), Arc::new(queue), Box::new(report)))
+    let job = InWorld::new(world)?;
+    if job.sharing == Sharing::Turns {
+        queue.prepare()?;
+    }
+    Ok(OnStream::new(Arc::new(job), Arc::new(queue), Box::new(report)))
 }
 
 /// What [`dushmem_core::device::Device::enqueue`] does.

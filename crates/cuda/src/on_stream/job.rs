@@ -14,6 +14,9 @@ pub struct Target {
     pub on_device: bool,
 }
 
+/// Device address of a word for meetings, from the array, the PE in whose slot it is, and the PE that writes it.
+pub type WordAt<'a> = Box<dyn Fn(Words, usize, usize) -> u64 + 'a>;
+
 impl Target {
     /// A local buffer of the program's, which may be anywhere.
     pub fn local(at: usize) -> Target {
@@ -42,9 +45,11 @@ pub trait Job: Debug + Send + Sync {
     /// True where kernels reach some PE by requests to the proxy only.
     fn has_remote(&self) -> bool;
 
-    /// Device addresses of words for meetings in the team slot of that number: from the array, the PE whose slot it is,
-    /// and the PE that writes the word.
-    fn slot_words(&self, slot: usize) -> Result<Box<dyn Fn(Words, usize, usize) -> u64 + '_>>;
+    /// True where the kernels of all of these PEs reach all of them; the same on all of them.
+    fn is_direct(&self, pes: &[u32]) -> bool;
+
+    /// Where the words of the team slot of that number are.
+    fn slot_words(&self, slot: usize) -> Result<WordAt<'_>>;
 
     /// An error for a team that was destroyed.
     fn check_team(&self, team: &Team) -> Result<()>;

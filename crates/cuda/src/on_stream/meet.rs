@@ -56,7 +56,7 @@ fn rounds(members: usize, me: usize) -> Vec<(Vec<usize>, Vec<usize>)> {
 
 /// How often a PE has written to each other one and has waited for it, in one slot. Both ends of a pair count the same
 /// meetings, whichever teams use the slot in turn, so nothing has to be agreed on when a team is made.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Counts {
     sent: Box<[u32]>,
     got: Box<[u32]>,

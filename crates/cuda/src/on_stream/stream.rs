@@ -237,9 +237,13 @@ impl Enqueue<'_> {
         // Two threads that enqueue for one team must do so in the order of their counts.
         let counts = self.all.counts(members.slot);
         let mut counts = counts.lock().unwrap_or_else(PoisonError::into_inner);
-        (0..n).for_each(|_| group.meet(&mut counts, &mut ops));
+        let mut after = counts.clone();
+        (0..n).for_each(|_| group.meet(&mut after, &mut ops));
         // SAFETY: as above.
-        unsafe { self.memory_ops(&ops) }
+        unsafe { self.memory_ops(&ops)? };
+        // What the driver has refused was no meeting.
+        *counts = after;
+        Ok(())
     }
 
     /// A captured operation consists of both halves, so that the next one may begin with the first again.

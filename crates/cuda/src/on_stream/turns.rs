@@ -71,7 +71,7 @@ fn spread(steps: &mut Vec<Step>, source: u64, dests: Vec<u64>, bytes: usize) {
 
 /// Exchanges the contents of two places without a third.
 fn swap(steps: &mut Vec<Step>, a: u64, b: u64, bytes: usize) {
-    let wide = a % 8 == 0 && b % 8 == 0 && bytes.is_multiple_of(8);
+    let wide = a.is_multiple_of(8) && b.is_multiple_of(8) && bytes.is_multiple_of(8);
     let (kind, elem) = if wide { (ElementKind::U64, 8) } else { (ElementKind::U8, 1) };
     let what = Computes { kind, op: ReduceOp::Xor };
     for into in [a, b, a] {

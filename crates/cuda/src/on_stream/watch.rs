@@ -4,7 +4,7 @@
 //! thread reads the words from time to time and sets that word when the condition holds. Constants only, so a graph can
 //! do it again and again. The thread sleeps while nobody waits.
 use super::compare::Shape;
-use super::queue::{MemOp, Queue, Until};
+use super::queue::{HostFunction, MemOp, Queue, Until};
 use dushmem_core::device::StreamHandle;
 use dushmem_core::error::{Error, Result};
 use dushmem_core::until::Cmp;
@@ -226,8 +226,14 @@ impl Watch {
         let queue = &*self.shared.queue;
         // The driver's own count: one that is consumed by the only call, or one for ever.
         let data = Arc::into_raw(Arc::clone(&entry)).cast_mut().cast::<c_void>();
+        let begin: HostFunction = if captured { begin_again } else { begin_once };
         // SAFETY: the function takes this entry, which lives as long as it may be called.
-        unsafe { queue.call(stream, if captured { begin_again } else { begin_once }, data)? };
+        let called = unsafe { queue.call(stream, begin, data) };
+        if let Err(error) = called {
+            // SAFETY: the count made above, which nobody has taken.
+            drop(unsafe { Arc::from_raw(data.cast::<Entry>().cast_const()) });
+            return Err(error);
+        }
         let ops = [
             MemOp::Wait32 { at: done.device, value: 1, until: Until::Eq },
             MemOp::Write32 { at: done.device, value: 0 },

@@ -111,6 +111,99 @@ pub fn graphs(pe: &Pe) {
     assert_eq!((pe.read_u64(count), pe.read_u64(flag)), (rounds, 0));
 }
 
+/// Streams that are used in turn, ordered by events alone; the same captured, with a stream that forks off and joins.
+pub fn in_turn(pe: &Pe) {
+    let rounds = 6;
+    let (cell, seen) = (pe.alloc(8), pe.alloc(4 * rounds));
+    let streams = [pe.stream(), pe.stream(), pe.stream()];
+    let next = ((pe.me + 1) % pe.n) as i32;
+    pe.write(cell, &[0; 8]);
+    pe.barrier();
+    let values = |base: u32| {
+        for round in 0..rounds {
+            let (stream, after) = (streams[round % 3], streams[(round + 1) % 3]);
+            let mut value = [0; 16];
+            value[..4].copy_from_slice(&(base + 10 * round as u32 + pe.me as u32).to_le_bytes());
+            pe.op(stream, StreamOp::P { dest: cell as *mut u8, value, bytes: 4, pe: next });
+            pe.op(stream, StreamOp::BarrierAll);
+            pe.follow(after, stream);
+            let (dest, source) = ((seen + 4 * round) as *mut u8, cell as *mut u8);
+            pe.op(after, StreamOp::Get { dest, source, bytes: 4, pe: pe.me as i32 });
+            pe.op(after, StreamOp::SyncAll);
+            // The next round begins in that stream.
+        }
+    };
+    let from = (pe.me + pe.n - 1) % pe.n;
+    let check = |base: usize| {
+        let expected: Vec<u32> = (0..rounds).map(|round| (base + 10 * round + from) as u32).collect();
+        assert_eq!(pe.read_words(seen, rounds), expected);
+    };
+    values(100);
+    streams.iter().for_each(|&stream| pe.sync(stream));
+    check(100);
+    let graph = pe.capture(streams[0], || {
+        values(1000);
+        // Back to where the capture began, which is where the last round ended.
+        assert_eq!(rounds % 3, 0);
+    });
+    for _ in 0..3 {
+        pe.write(seen, &vec![0; 4 * rounds]);
+        pe.launch(&graph, streams[1]);
+        pe.sync(streams[1]);
+        check(1000);
+        values(100);
+        streams.iter().for_each(|&stream| pe.sync(stream));
+        check(100);
+    }
+}
+
+/// Teams meet independently: in streams of their own, put in in another order by each PE, and by threads of it.
+pub fn independent(pe: &Pe) {
+    let n = pe.n as i32;
+    let (first, second) =
+        (pe.team(&(0..n).collect::<Vec<_>>()).unwrap(), pe.team(&(0..n).rev().collect::<Vec<_>>()).unwrap());
+    let streams = [pe.stream(), pe.stream()];
+    let len = 50;
+    let places: Vec<_> = (0..2).map(|_| (pe.alloc(4 * len), pe.alloc(4 * len))).collect();
+    pe.barrier();
+    let one = |which: usize| {
+        let team = || Arc::clone([&first, &second][which]);
+        let ((source, dest), stream) = (places[which], streams[which]);
+        pe.write_words(source, &vec![1 + which as u32; len]);
+        for _ in 0..5 {
+            let (dest, source) = (dest as *mut u8, source as *mut u8);
+            pe.op(stream, StreamOp::Barrier { team: team() });
+            pe.op(stream, StreamOp::Reduce { team: team(), dest, source, n: len, reducer: sum() });
+            pe.op(
+                stream,
+                StreamOp::Reduce { team: team(), dest: source, source: dest, n: len, reducer: sum() },
+            );
+        }
+    };
+    if pe.me % 2 == 0 {
+        (one(0), one(1))
+    } else {
+        (one(1), one(0))
+    };
+    streams.iter().for_each(|&stream| pe.sync(stream));
+    std::thread::scope(|scope| {
+        let (one, pe) = (&one, &pe);
+        for which in [0, 1] {
+            scope.spawn(move || {
+                one(which);
+                pe.sync(streams[which]);
+            });
+        }
+    });
+    for which in 0..2 {
+        let expected = (1 + which as u32).wrapping_mul((pe.n as u32).wrapping_pow(10));
+        assert_eq!(pe.read_words(places[which].0, len), vec![expected; len]);
+    }
+    pe.barrier();
+    pe.world.team_destroy(first.handle()).unwrap();
+    pe.world.team_destroy(second.handle()).unwrap();
+}
+
 /// Values of every size at every alignment, blocks, strided blocks.
 pub fn moves(pe: &Pe) {
     let at = pe.alloc(4096);
@@ -405,6 +498,8 @@ pub fn host_first(pe: &Pe) {
 
 pub fn all(pe: &Pe) {
     barriers(pe);
+    in_turn(pe);
+    independent(pe);
     moves(pe);
     graphs(pe);
     waits(pe);

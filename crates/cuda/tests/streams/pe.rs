@@ -2,6 +2,7 @@
 use dushmem_core::bootstrap::Bootstrap;
 use dushmem_core::coll::reduce::{ReduceNum, ReduceOp, Reducer};
 use dushmem_core::device::{Device, StreamHandle, StreamOp};
+use dushmem_core::device_heap::driver::Sharing;
 use dushmem_core::env::{HeapKind, Hidden, Settings};
 use dushmem_core::error::Result;
 use dushmem_core::team::Team;
@@ -18,6 +19,12 @@ pub enum Mode {
     Threads,
     /// As concurrent, but kernels reach other PEs through the proxy only.
     Hidden,
+    /// Processes that take turns on two devices.
+    TwoDevices,
+    /// Processes that take turns, and whose heap is the host's.
+    HostHeap,
+    /// Processes that have chosen none of several devices yet.
+    Unbound,
 }
 
 pub struct Pe {
@@ -43,6 +50,12 @@ impl Pe {
             unsafe {
                 std::env::set_var(LIBRARY_VARIABLE, cuda_standin::path());
                 std::env::set_var("CUDA_DEVICE_MAX_CONNECTIONS", "32");
+                if matches!(mode, Mode::TwoDevices | Mode::Unbound) {
+                    std::env::set_var("CUDA_STANDIN_DEVICES", "2");
+                }
+                if mode == Mode::TwoDevices {
+                    std::env::set_var("CUDA_VISIBLE_DEVICES", (boot.place().0 % 2).to_string());
+                }
                 std::env::set_var(
                     "CUDA_STANDIN_MPS",
                     if matches!(mode, Mode::Concurrent | Mode::Hidden) { "1" } else { "0" },
@@ -53,6 +66,8 @@ impl Pe {
             heap_size: 1 << 20,
             device_heap: Some(16 << 20),
             team_slots: 16,
+            heap_kind: if mode == Mode::HostHeap { HeapKind::Host } else { HeapKind::Device },
+            hidden: if mode == Mode::Hidden { Hidden::Others } else { Hidden::Nobody },
             ..Settings::defaults()
         };
         let device = dushmem_cuda::device().unwrap_or_else(|why| panic!("{why}"));
@@ -61,6 +76,15 @@ impl Pe {
         let world = World::init(boot, &settings, options).unwrap_or_else(|why| panic!("init: {why}"));
         let (me, n) = (world.my_pe() as usize, world.n_pes() as usize);
         let driver = driver::get().unwrap();
+        if let Some(heap) = world.device_heap() {
+            let expected = match mode {
+                _ if n == 1 => Sharing::Alone,
+                Mode::Turns | Mode::TwoDevices | Mode::Unbound | Mode::HostHeap => Sharing::Turns,
+                Mode::Concurrent | Mode::Hidden => Sharing::Concurrent,
+                Mode::Threads => Sharing::Threads,
+            };
+            assert_eq!(heap.sharing(), expected);
+        }
         // Other threads are other PEs, which may do what they like.
         let capture_mode = if mode == Mode::Threads { THREAD_LOCAL } else { types::CAPTURE_MODE_GLOBAL };
         Pe { world, me, n, driver, capture_mode }
@@ -77,9 +101,14 @@ impl Pe {
     }
 
     pub fn stream(&self) -> StreamHandle {
-        let mut stream = types::Stream::NULL;
         let gpu = dushmem_cuda::device::of(&self.world).expect("malloc has bound it");
         let _entered = gpu.context().enter().unwrap();
+        self.stream_here()
+    }
+
+    /// A stream of the current context.
+    pub fn stream_here(&self) -> StreamHandle {
+        let mut stream = types::Stream::NULL;
         // SAFETY: a place for a handle.
         unsafe { self.driver.stream_create_with_priority(&raw mut stream, types::STREAM_NON_BLOCKING, 0) }
             .unwrap();
@@ -102,6 +131,21 @@ impl Pe {
         Cuda.synchronize(stream).unwrap_or_else(|why| panic!("PE {}: {why}", self.me));
     }
 
+    /// What is put into `stream` from now on comes after what is in `before`.
+    pub fn follow(&self, stream: StreamHandle, before: StreamHandle) {
+        let gpu = dushmem_cuda::device::of(&self.world).unwrap();
+        let _entered = gpu.context().enter().unwrap();
+        let mut event = types::Event::NULL;
+        let handle = |stream: StreamHandle| types::Stream(stream.0 as *mut _);
+        // SAFETY: a place for a handle, and own streams.
+        unsafe {
+            self.driver.event_create(&raw mut event, types::EVENT_DISABLE_TIMING).unwrap();
+            self.driver.event_record(event, handle(before)).unwrap();
+            self.driver.stream_wait_event(handle(stream), event, 0).unwrap();
+            self.driver.event_destroy(event).unwrap();
+        }
+    }
+
     pub fn is_idle(&self, stream: StreamHandle) -> bool {
         let gpu = dushmem_cuda::device::of(&self.world).unwrap();
         let _entered = gpu.context().enter().unwrap();
@@ -111,6 +155,11 @@ impl Pe {
 
     /// Host bytes into device memory, now.
     pub fn write(&self, at: usize, bytes: &[u8]) {
+        if !self.world.device_heap().unwrap().contains(at, bytes.len()) {
+            // SAFETY: the test's memory, which is the host's.
+            unsafe { bytes.as_ptr().copy_to_nonoverlapping(at as *mut u8, bytes.len()) };
+            return;
+        }
         let device = self.world.device_heap().unwrap().device();
         // SAFETY: the test's memory.
         unsafe { device.copy(at, bytes.as_ptr() as usize, bytes.len()) }.unwrap();
@@ -119,6 +168,11 @@ impl Pe {
 
     pub fn read(&self, at: usize, n: usize) -> Vec<u8> {
         let mut found = vec![0; n];
+        if !self.world.device_heap().unwrap().contains(at, n) {
+            // SAFETY: the test's memory, which is the host's.
+            unsafe { (at as *const u8).copy_to_nonoverlapping(found.as_mut_ptr(), n) };
+            return found;
+        }
         let device = self.world.device_heap().unwrap().device();
         // SAFETY: the test's memory.
         unsafe { device.peek(at, &mut found) }.unwrap();

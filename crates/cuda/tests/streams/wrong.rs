@@ -4,6 +4,8 @@ use dushmem_core::coll::reduce::Reducer;
 use dushmem_core::device::{StreamOp, Word};
 use dushmem_core::signal::SignalOp;
 use dushmem_core::until::Cmp;
+use dushmem_cuda::context::Context;
+use dushmem_cuda::types;
 use std::ffi::{CString, c_char};
 
 /// Calls of a function of the driver so far.
@@ -15,6 +17,17 @@ fn calls(name: &str) -> u64 {
     let name = CString::new(name).unwrap();
     // SAFETY: a C string.
     unsafe { ask(name.as_ptr()) }
+}
+
+/// Failures of the driver to come.
+fn fail(which: &str) {
+    let library = dushmem_os::library::Library::open(&dushmem_cuda::driver::library_name()).unwrap();
+    let set = library.find(c"standin_fail").unwrap();
+    // SAFETY: the stand-in's function of that name.
+    let set: unsafe extern "C" fn(*const c_char) = unsafe { std::mem::transmute(set.as_ptr()) };
+    let which = CString::new(which).unwrap();
+    // SAFETY: a C string.
+    unsafe { set(which.as_ptr()) }
 }
 
 fn work() -> u64 {
@@ -131,7 +144,7 @@ pub fn captures(pe: &Pe) {
     let (at, stream) = (pe.alloc(4096), pe.stream());
     pe.write(at, &[0; 4096]);
     pe.barrier();
-    let host = vec![1u8; 64];
+    let host = [1u8; 64];
     let next = ((pe.me + 1) % pe.n) as i32;
     let graph = pe.capture(stream, || {
         let from_host =
@@ -156,6 +169,47 @@ pub fn captures(pe: &Pe) {
         pe.sync(stream);
         assert_eq!(pe.read_u64(at + 8), 9);
         pe.barrier();
+    }
+}
+
+/// A capture is no place for the first call that needs the device.
+pub fn first_call(pe: &Pe) {
+    assert!(pe.world.awaits_device());
+    let context = Context::primary(pe.driver, 1).unwrap();
+    let entered = context.enter().unwrap();
+    let stream = pe.stream_here();
+    let handle = types::Stream(stream.0 as *mut _);
+    let (mut graph, mut word) = (types::Graph::NULL, 0u64);
+    let put = StreamOp::Put { dest: (&raw mut word).cast(), source: (&raw mut word).cast(), bytes: 8, pe: 0 };
+    let error = pe.try_op(stream, put).unwrap_err().to_string();
+    assert!(error.contains("no GPU is bound") && error.contains("allocate symmetric memory"), "{error}");
+    // SAFETY: an own stream, and a place for a handle.
+    unsafe {
+        pe.driver.stream_begin_capture(handle, types::CAPTURE_MODE_GLOBAL).unwrap();
+        let error = pe.try_op(stream, StreamOp::BarrierAll).unwrap_err().to_string();
+        assert!(error.contains("is being captured") && error.contains("before it"), "{error}");
+        pe.driver.stream_end_capture(handle, &raw mut graph).unwrap();
+    }
+    // Outside of it the call binds what the program has chosen.
+    pe.op(stream, StreamOp::SyncAll);
+    pe.sync(stream);
+    assert_eq!(dushmem_cuda::device::of(&pe.world).unwrap().context().device(), 1);
+    drop(entered);
+}
+
+/// A meeting that the driver has refused did not take place: the next one is as if it had not been tried.
+pub fn refused(pe: &Pe) {
+    let stream = pe.stream();
+    for which in [0, 1] {
+        if pe.me == which {
+            fail("cuStreamBatchMemOp_v2:1+=1");
+            let error = pe.try_op(stream, StreamOp::SyncAll).unwrap_err().to_string();
+            assert!(error.contains("stream = 0x") && error.contains("CUDA_ERROR_INVALID_VALUE"), "{error}");
+            fail("");
+        }
+        pe.op(stream, StreamOp::SyncAll);
+        pe.op(stream, StreamOp::SyncAll);
+        pe.sync(stream);
     }
 }
 

@@ -7,7 +7,7 @@ mod heap;
 mod space;
 
 pub use heap::Plain;
-pub use space::reach;
+pub use space::{also_reach, reach};
 
 use dushmem_core::device::{Device, DeviceMemory, Export, HeapRequest, KernelState, StreamHandle, StreamOp};
 use dushmem_core::device_heap::driver::{Agreed, HeapDevice, Identity};
@@ -76,7 +76,10 @@ impl Device for PlainDevice {
         Ok(())
     }
 
-    fn detach(&self, _: &World) {}
+    fn detach(&self, world: &World) {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        made.retain(|plain| plain.pe() != world.my_pe() as usize);
+    }
 
     fn allocate(&self, _: &HeapRequest) -> Result<Box<dyn DeviceMemory>> {
         Err(Error::Device("memory comes from what was bound".into()))

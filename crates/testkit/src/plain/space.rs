@@ -1,6 +1,6 @@
 //! Addresses of device memory: what the program sees, and where the device reaches the same bytes.
 use dushmem_os::memory::Mapping;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 /// A reservation: addresses that nobody can use, and as many behind which memory is.
 #[derive(Debug)]
@@ -50,11 +50,19 @@ impl Space {
     }
 }
 
+/// Where the CPU reaches what an address of device memory names, whose memory is not this kind's.
+static ALSO: OnceLock<fn(usize) -> Option<usize>> = OnceLock::new();
+
+/// Has [`reach`] ask for addresses of another kind of device, too. Once in a process.
+pub fn also_reach(find: fn(usize) -> Option<usize>) {
+    let _ = ALSO.set(find);
+}
+
 /// Where the CPU reaches what an address of device memory names; other addresses as they are.
 pub fn reach<T>(addr: *mut T) -> *mut T {
     let at = addr as usize;
     match Space::of(at) {
         Some(space) => space.real.base().wrapping_add(space.offset(at).unwrap_or(0)).cast(),
-        None => addr,
+        None => ALSO.get().and_then(|find| find(at)).map_or(addr, |found| found as *mut T),
     }
 }

@@ -51,21 +51,26 @@ impl Model {
 
     /// Runs all members' steps.
     fn run(&mut self, all: &[Vec<Step>]) {
-        let phases: Vec<Vec<&[Step]>> =
-            all.iter().map(|steps| steps.split(|step| matches!(step, Step::Meet)).collect()).collect();
-        let count = phases[0].len();
-        assert!(phases.iter().all(|phases| phases.len() == count), "members meet equally often");
-        assert!(phases.iter().all(|phases| phases[0].is_empty() && phases[count - 1].is_empty()));
-        for phase in 0..count {
+        let mut members: Vec<_> =
+            all.iter().map(|steps| steps.split(|step| matches!(step, Step::Meet))).collect();
+        for phase in 0.. {
+            let now: Vec<Option<&[Step]>> = members.iter_mut().map(Iterator::next).collect();
+            if now.iter().all(Option::is_none) {
+                assert!(phase > 1, "nothing is done before all have come");
+                return;
+            }
+            let now: Vec<&[Step]> =
+                now.into_iter().map(|work| work.expect("members meet equally often")).collect();
+            assert!(phase > 0 || now.iter().all(|work| work.is_empty()), "work before a meeting");
             let mut next = vec![0; all.len()];
             loop {
                 let left: Vec<usize> =
-                    (0..all.len()).filter(|&member| next[member] < phases[member][phase].len()).collect();
+                    (0..all.len()).filter(|&member| next[member] < now[member].len()).collect();
                 if left.is_empty() {
                     break;
                 }
                 let member = left[self.below(left.len())];
-                self.step(&phases[member][phase][next[member]]);
+                self.step(&now[member][next[member]]);
                 next[member] += 1;
             }
         }
