@@ -10,8 +10,9 @@ use std::sync::OnceLock;
 pub const LIBRARY_VARIABLE: &str = "DUSHMEM_CUDA_LIBRARY";
 /// What the library is called.
 pub const LIBRARY: &str = "libcuda.so.1";
-/// The oldest version of the driver's interface that will do, as the driver gives it.
-pub const OLDEST: i32 = 12_000;
+/// The oldest version of the driver's interface that will do, as the driver gives it: the library's kernels load and store
+/// 16 bytes by one access, for which older ones don't compile.
+pub const OLDEST: i32 = 12_040;
 /// The variable with the number of queues between a process and a GPU.
 pub const CONNECTIONS_VARIABLE: &str = "CUDA_DEVICE_MAX_CONNECTIONS";
 

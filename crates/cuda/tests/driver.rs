@@ -45,7 +45,7 @@ fn why_not() -> String {
 fn an_old_driver_is_told_with_both_versions() {
     choose(&[("CUDA_STANDIN_VERSION", "11080")]);
     let said = why_not();
-    assert!(said.contains("CUDA 11.8") && said.contains("CUDA 12.0 is needed"), "{said}");
+    assert!(said.contains("CUDA 11.8") && said.contains("CUDA 12.4 is needed"), "{said}");
 }
 
 #[test]
