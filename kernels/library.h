@@ -16,7 +16,11 @@
 #define DUSHMEM_BY_VALUE const
 #else
 #define DUSHMEM_KERNEL extern "C" __global__ void __launch_bounds__(DUSHMEM_KERNEL_THREADS, 2)
+#if defined(__CUDACC__)
 #define DUSHMEM_BY_VALUE const __grid_constant__
+#else
+#define DUSHMEM_BY_VALUE const
+#endif
 #endif
 
 namespace {

@@ -64,7 +64,7 @@ DUSHMEM_KERNEL dushmem_k_amo(uint64_t at, uint64_t value, uint64_t cond, uint32_
 /* 1 block of 32 threads: until the word compares. */
 DUSHMEM_KERNEL dushmem_k_wait(uint64_t at, uint32_t bytes, uint32_t is_signed, uint32_t cmp, uint64_t value) {
   if (threadIdx.x == 0)
-    wait("wait_until_on_stream", (const void *)(uintptr_t)at, value, until_compares{at, bytes, is_signed, (int)cmp, value});
+    wait("wait_until", (const void *)(uintptr_t)at, value, until_compares{at, bytes, is_signed, (int)cmp, value});
   sync(block_scope{});
 }
 
@@ -76,7 +76,7 @@ DUSHMEM_KERNEL dushmem_k_wait_all(uint64_t at, uint32_t bytes, uint32_t is_signe
   for (uint64_t i = threadIdx.x; i < n; i += blockDim.x) {
     if (left_out != nullptr && left_out[i] != 0) continue;
     const uint64_t word = at + i * bytes, value = value_at(values, each, bytes, i);
-    wait("wait_until_all_on_stream", (const void *)(uintptr_t)word, value,
+    wait("wait_until_all", (const void *)(uintptr_t)word, value,
          until_compares{word, bytes, is_signed, (int)cmp, value});
   }
   sync(block_scope{});

@@ -37,7 +37,8 @@ struct Wanted {
 
 /// Reads the command line, and makes the pack.
 pub fn command(arguments: &[String]) -> Result<(), String> {
-    let mut wanted = Wanted { out: PathBuf::new(), arch: "sm_90".into(), only: Vec::new(), sources: false, most: 48 };
+    let mut wanted =
+        Wanted { out: PathBuf::new(), arch: "sm_90".into(), only: Vec::new(), sources: false, most: 48 };
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
         if word == "--sources" {
@@ -57,7 +58,11 @@ pub fn command(arguments: &[String]) -> Result<(), String> {
                 let text = value?;
                 wanted.most = text.parse().map_err(|_| format!("--most {text}: give a number of MiB"))?;
             }
-            _ => return Err(format!("gpu-pack knows no {name}; `cargo xtask gpu-pack --help` lists the options")),
+            _ => {
+                return Err(format!(
+                    "gpu-pack knows no {name}; `cargo xtask gpu-pack --help` lists the options"
+                ));
+            }
         }
     }
     if wanted.out.as_os_str().is_empty() {
@@ -161,7 +166,8 @@ fn carry_sources(compiler: &Compiler, names: &[&String], out: &Path) -> Result<(
     let mut lines = String::new();
     for name in names {
         let sources = sources(name)?;
-        let sources = sources.iter().map(|path| path.strip_prefix(root()).unwrap_or(path).display().to_string());
+        let sources =
+            sources.iter().map(|path| path.strip_prefix(root()).unwrap_or(path).display().to_string());
         let words: Vec<String> = compiler.options(name).into_iter().chain(sources).collect();
         lines += &format!("{name} {}\n", words.join(" "));
     }
@@ -229,7 +235,8 @@ fn modified(path: &Path) -> Option<SystemTime> {
 
 /// When the last of the sources, of the headers beside them, or of the installed headers was changed.
 fn newest(sources: &[PathBuf]) -> Option<SystemTime> {
-    let headers = ["include", "tests/kernels", "tests/cuda", "crates/bench/gpu"].map(|folder| root().join(folder));
+    let headers =
+        ["include", "tests/kernels", "tests/cuda", "crates/bench/gpu"].map(|folder| root().join(folder));
     let headers = headers.iter().filter_map(|folder| Some((folder, install::files(folder).ok()?)));
     let headers = headers.flat_map(|(folder, files)| files.into_iter().map(move |file| folder.join(file)));
     let is_header = |path: &PathBuf| path.extension().is_some_and(|end| end == "h" || end == "inc");
@@ -250,7 +257,10 @@ fn weigh(out: &Path, most: u64) -> Result<(), String> {
     }
     let large: Vec<String> =
         files.iter().take(5).map(|(bytes, file)| format!("{} {} MiB", file.display(), mib(*bytes))).collect();
-    Err(format!("the pack has {all} MiB, and {most} MiB can be carried (--most); largest: {}", large.join(", ")))
+    Err(format!(
+        "the pack has {all} MiB, and {most} MiB can be carried (--most); largest: {}",
+        large.join(", ")
+    ))
 }
 
 #[cfg(test)]
@@ -267,7 +277,10 @@ mod tests {
             }
         }
         let suites = fs::read_dir(root().join("tests/cuda")).unwrap();
-        for path in suites.map(|entry| entry.unwrap().path()).filter(|path| path.extension().is_some_and(|end| end == "cu")) {
+        for path in suites
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| path.extension().is_some_and(|end| end == "cu"))
+        {
             let name = path.file_stem().unwrap().to_string_lossy().into_owned();
             assert!(names.contains(&name), "{name}");
         }
@@ -280,7 +293,10 @@ mod tests {
             let words: Vec<&str> = line.split_whitespace().collect();
             assert!(words.len() >= 5, "{line}");
             assert!(words[1].split(',').all(|mode| ["plain", "mps", "threads"].contains(&mode)), "{line}");
-            assert!(words[2].split(',').all(|pes| pes.parse().is_ok_and(|pes: u32| (1..=8).contains(&pes))), "{line}");
+            assert!(
+                words[2].split(',').all(|pes| pes.parse().is_ok_and(|pes: u32| (1..=8).contains(&pes))),
+                "{line}"
+            );
             assert!(words[3].parse().is_ok_and(|limit: u32| limit <= 300), "{line}");
         }
     }

@@ -1,6 +1,7 @@
-//! `cargo xtask ptx`: the library's own kernels, as text that the driver compiles for the GPU it finds.
+//! `cargo xtask ptx`: the library's own kernels, as text that the driver compiles for the GPU it finds, and beside it the
+//! same compiled for the GPUs that are used most: the driver takes a second for the text, and milliseconds for that.
 //!
-//! The text is checked in, so building the library needs no compiler for GPUs. What nvcc writes depends on its version and
+//! Both are checked in, so building the library needs no compiler for GPUs. What nvcc writes depends on its version and
 //! on where the sources lie; what says so is taken out, and the version stands in the first line.
 use super::workspace::{reason, root, shown, target};
 use super::{help, tools};
@@ -10,6 +11,9 @@ use std::process::Command;
 
 /// What GPUs from this one on load.
 const ARCHITECTURE: &str = "compute_80";
+
+/// Machine code beside the text, which is in the same file too.
+const COMPILED: &str = "arch=compute_80,code=[sm_80,sm_90,compute_80]";
 
 /// Folder of the sources, and of the text made of them.
 const SOURCES: &str = "kernels";
@@ -27,16 +31,28 @@ pub fn command(arguments: &[String]) -> Result<(), String> {
         return if check { Ok(println!("not checked: {message}")) } else { Err(message.into()) };
     };
     let release = release(&nvcc)?;
+    let work = target()?.join("ptx");
     let mut differ = Vec::new();
     for source in sources()? {
         let text = compiled(&nvcc, &source, &release)?;
         let name = source.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let place = root().join(TEXTS).join(format!("{name}.ptx"));
+        let place = |folder: &Path, kind: &str| folder.join(format!("{name}.{kind}"));
+        let folder = if check { work.clone() } else { root().join(TEXTS) };
+        let (ptx, fatbin) = (place(&folder, "ptx"), place(&folder, "fatbin"));
+        write(&ptx, &text)?;
+        let code = assembled(&nvcc, &ptx, &fatbin)?;
         if !check {
-            write(&place, &text)?;
-            println!("{TEXTS}/{name}.ptx: {} KiB", text.len().div_ceil(1024));
-        } else if let Some(why) = difference(&fs::read_to_string(&place).unwrap_or_default(), &text) {
+            let sizes = [text.len(), code.len()].map(|bytes| bytes.div_ceil(1024));
+            println!("{TEXTS}/{name}: text {} KiB, compiled {} KiB", sizes[0], sizes[1]);
+            continue;
+        }
+        let there = fs::read_to_string(place(&root().join(TEXTS), "ptx")).unwrap_or_default();
+        if let Some(why) = difference(&there, &text) {
             differ.push(format!("{TEXTS}/{name}.ptx {why}"));
+        }
+        let compiled = fs::read(place(&root().join(TEXTS), "fatbin")).unwrap_or_default();
+        if compiled.is_empty() || (there == text && compiled != code) {
+            differ.push(format!("{TEXTS}/{name}.fatbin is not what the text gives"));
         }
     }
     if differ.is_empty() {
@@ -117,12 +133,23 @@ fn compiled(nvcc: &Path, source: &Path, release: &str) -> Result<String, String>
     ))
 }
 
+/// Machine code of the text, and the text for other GPUs.
+fn assembled(nvcc: &Path, ptx: &Path, fatbin: &Path) -> Result<Vec<u8>, String> {
+    let mut command = Command::new(nvcc);
+    command.args(["-fatbin", "-gencode", COMPILED]);
+    command.args(["-Xfatbin", "-compress-all", "-Xfatbin", "-compress-mode=size"]);
+    output(command.arg(ptx).arg("-o").arg(fatbin))?;
+    fs::read(fatbin).map_err(|error| format!("{}: {}", fatbin.display(), reason(&error)))
+}
+
 /// Without what depends on the machine; the state of the module can be found by its name.
 fn settled(text: &str) -> String {
     let lines = text.lines().filter(|line| !line.starts_with("//") && !line.trim().is_empty());
     let mut all: Vec<String> = lines.map(without_hashes).collect();
     for line in &mut all {
-        if line.starts_with(".global") && line.contains(" dushmem_impl_state[") {
+        if (line.starts_with(".global") || line.starts_with(".const"))
+            && line.contains(" dushmem_impl_state[")
+        {
             line.insert_str(0, ".visible ");
         }
     }

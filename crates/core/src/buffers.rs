@@ -1,16 +1,26 @@
 //! Buffers of the program's own that it registers: every memory of the host can be source and destination of
-//! transfers as it is, so this only finds mistakes, and remembers what a network will have to know.
+//! transfers as it is, so this only finds mistakes, remembers what a network will have to know, and has a device with
+//! memory of its own reach the buffer directly.
+use crate::device_heap::DeviceHeap;
 use crate::error::{Error, Result};
 use crate::world::World;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The registered buffers of a PE: first address, bytes.
+/// The registered buffers of a PE, by first address.
 #[derive(Debug, Default)]
-pub(crate) struct Buffers(Mutex<BTreeMap<usize, usize>>);
+pub(crate) struct Buffers(Mutex<BTreeMap<usize, Buffer>>);
+
+/// A registered buffer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Buffer {
+    len: usize,
+    /// A device reaches it since, and until, it is registered.
+    pinned: bool,
+}
 
 impl World {
-    fn buffers(&self) -> MutexGuard<'_, BTreeMap<usize, usize>> {
+    fn buffers(&self) -> MutexGuard<'_, BTreeMap<usize, Buffer>> {
         self.registered().0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -27,13 +37,18 @@ impl World {
             return Err(Error::BadValue { arg: "length", value: len as i64, why });
         };
         let mut buffers = self.buffers();
-        if buffers.range(..end).next_back().is_some_and(|(start, len)| start + len > addr) {
+        if buffers.range(..end).next_back().is_some_and(|(start, buffer)| start + buffer.len > addr) {
             return bad("some of the buffer is registered already; unregister that first");
         }
-        if !dushmem_os::memory::is_mapped(addr, len) {
+        let device = self.device_heap().map(DeviceHeap::device);
+        let on_device = device.is_some_and(|device| device.is_device(addr));
+        if !on_device && !dushmem_os::memory::is_mapped(addr, len) {
             return bad("not all of the buffer is memory of this process");
         }
-        buffers.insert(addr, len);
+        // What can't be pinned, or is already, is copied as any memory is.
+        // SAFETY: the caller unregisters it before it goes away.
+        let pinned = !on_device && device.is_some_and(|device| unsafe { device.pin(addr, len) }.is_ok());
+        buffers.insert(addr, Buffer { len, pinned });
         Ok(())
     }
 
@@ -41,19 +56,27 @@ impl World {
     pub fn unregister_buffer(&self, addr: usize) -> Result<()> {
         self.check_alive()?;
         let why = "no registered buffer begins there";
-        self.buffers().remove(&addr).map(drop).ok_or(Error::BadAddress { arg: "addr", addr, why })
+        let buffer = self.buffers().remove(&addr).ok_or(Error::BadAddress { arg: "addr", addr, why })?;
+        self.unpin(addr, buffer)
     }
 
     /// Forgets all registered buffers.
     pub fn unregister_all_buffers(&self) -> Result<()> {
         self.check_alive()?;
-        self.buffers().clear();
-        Ok(())
+        let all = std::mem::take(&mut *self.buffers());
+        all.iter().try_for_each(|(&addr, &buffer)| self.unpin(addr, buffer))
+    }
+
+    fn unpin(&self, addr: usize, buffer: Buffer) -> Result<()> {
+        match self.device_heap().filter(|_| buffer.pinned) {
+            Some(heap) => heap.device().unpin(addr),
+            None => Ok(()),
+        }
     }
 
     /// The registered buffers: first address, bytes.
     pub fn registered_buffers(&self) -> Vec<(usize, usize)> {
-        self.buffers().iter().map(|(&addr, &len)| (addr, len)).collect()
+        self.buffers().iter().map(|(&addr, buffer)| (addr, buffer.len)).collect()
     }
 
     /// The symmetric address of a buffer of the program. Memory of the symmetric heap is its own; other memory of the
@@ -63,7 +86,10 @@ impl World {
         if addr.is_null() {
             return Err(Error::NoObject { arg: "buf_ptr" });
         }
-        if len > 0 && self.window().in_heap(addr as usize, len) {
+        if len > 0
+            && (self.window().in_heap(addr as usize, len)
+                || self.device_heap().is_some_and(|heap| heap.contains(addr as usize, len)))
+        {
             return Ok(addr);
         }
         Err(Error::NotSupported(format!(
@@ -75,7 +101,10 @@ impl World {
     /// Ends what [`World::register_symmetric_buffer`] began.
     pub fn unregister_symmetric_buffer(&self, addr: *mut u8, len: usize) -> Result<()> {
         self.check_alive()?;
-        if len > 0 && self.window().in_heap(addr as usize, len) {
+        if len > 0
+            && (self.window().in_heap(addr as usize, len)
+                || self.device_heap().is_some_and(|heap| heap.contains(addr as usize, len)))
+        {
             return Ok(());
         }
         let why = "not the address and size of a buffer that was made symmetric";

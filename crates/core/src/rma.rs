@@ -207,6 +207,11 @@ impl World {
         }
         // SAFETY: the source is a local variable, reusable at return.
         unsafe {
+            if self.has_devices()
+                && self.device_p(ctx, dest as usize, (&raw const value).cast(), size_of::<T>(), pe)?
+            {
+                return Ok(());
+            }
             self.put_slow(ctx, dest as usize, (&raw const value).cast(), size_of::<T>(), pe, Reuse::AtReturn)
         }
         .map_err(Error::without_length)
@@ -221,6 +226,15 @@ impl World {
         let mut value = core::mem::MaybeUninit::<T>::uninit();
         // SAFETY: the destination is a local variable, filled at return.
         unsafe {
+            if let Some(at) = self.direct_word(ctx, source as usize, size_of::<T>(), pe) {
+                mapped::copy(value.as_mut_ptr().cast(), at as *const u8, size_of::<T>());
+                return Ok(value.assume_init());
+            }
+            if self.has_devices()
+                && self.device_g(ctx, value.as_mut_ptr().cast(), source as usize, size_of::<T>(), pe)?
+            {
+                return Ok(value.assume_init());
+            }
             self.get(ctx, value.as_mut_ptr().cast(), source.cast(), size_of::<T>(), pe)
                 .map_err(Error::without_length)?;
             Ok(value.assume_init())

@@ -201,6 +201,7 @@ impl World {
     pub fn finalize(&self) -> Result<()> {
         self.check_alive()?;
         if let Some(heap) = self.device_heap() {
+            self.unregister_all_buffers()?;
             heap.device().leave()?;
         }
         // Whatever context it was issued on: nothing may arrive in memory that has been given back.

@@ -1,5 +1,6 @@
 //! Devices and their contexts.
 use crate::code::{self, Code, Out};
+use crate::connection::Connections;
 use crate::handles::{self, Table};
 use crate::knobs::KNOBS;
 use crate::stream::{Stream, Streams};
@@ -72,6 +73,7 @@ pub struct Context {
     failed: AtomicU32,
     gone: AtomicBool,
     pub streams: Streams,
+    pub connections: Connections,
     legacy: OnceLock<Arc<Stream>>,
 }
 
@@ -89,6 +91,7 @@ impl Context {
             failed: AtomicU32::new(0),
             gone: AtomicBool::new(false),
             streams: Streams::default(),
+            connections: Connections::new(),
             legacy: OnceLock::new(),
         });
         CONTEXTS.insert(context.handle, context.clone());

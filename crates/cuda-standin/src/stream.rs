@@ -1,6 +1,7 @@
 //! Streams: what was submitted is done in order, by a thread of the stream, or by one that waits for it and comes first.
 use crate::capture::{self, Joined};
 use crate::code::{self, Out};
+use crate::connection::Connection;
 use crate::context::{self, Context};
 use crate::handles::{self, Table};
 use crate::work::Work;
@@ -13,7 +14,8 @@ pub const NON_BLOCKING: u32 = 1;
 
 #[derive(Default)]
 pub struct Inner {
-    queue: VecDeque<Work>,
+    /// Work, and its place in the connection.
+    queue: VecDeque<(Work, u64)>,
     submitted: u64,
     done: u64,
     closed: bool,
@@ -31,6 +33,7 @@ pub struct Stream {
     pub flags: u32,
     pub priority: i32,
     pub legacy: bool,
+    connection: Option<Arc<Connection>>,
     inner: Mutex<Inner>,
     wake: Condvar,
     finished: Condvar,
@@ -89,6 +92,7 @@ impl Stream {
             flags,
             priority,
             legacy,
+            connection: context.connections.next(),
             inner: Mutex::new(Inner::default()),
             wake: Condvar::new(),
             finished: Condvar::new(),
@@ -140,7 +144,8 @@ impl Stream {
 
     fn enqueue(self: &Arc<Stream>, work: Work) -> u64 {
         let mut inner = self.inner();
-        inner.queue.push_back(work);
+        let place = self.connection.as_ref().map_or(0, |connection| connection.place());
+        inner.queue.push_back((work, place));
         inner.submitted += 1;
         if !inner.worker {
             inner.worker = true;
@@ -164,7 +169,7 @@ impl Stream {
     pub fn wait(&self, count: u64) -> Out {
         let mut inner = self.inner();
         while inner.done < count {
-            inner = match self.take(&mut inner, |_| true) {
+            inner = match self.take(&mut inner, false) {
                 Some(work) => {
                     drop(inner);
                     self.execute(work);
@@ -184,14 +189,16 @@ impl Stream {
             if inner.done >= count {
                 return true;
             }
-            let Some(work) = self.take(&mut inner, Work::is_quick) else { return false };
+            let Some(work) = self.take(&mut inner, true) else { return false };
             drop(inner);
             self.execute(work);
         }
     }
 
     /// The work at the front, for the calling thread to do, if nobody does the one before.
-    fn take(&self, inner: &mut Inner, wanted: impl Fn(&Work) -> bool) -> Option<Work> {
+    fn take(&self, inner: &mut Inner, only_quick: bool) -> Option<(Work, u64)> {
+        let next = |place| self.connection.as_ref().is_none_or(|connection| connection.is_next(place));
+        let wanted = |(work, place): &(Work, u64)| !only_quick || work.is_quick() && next(*place);
         if inner.running || !inner.queue.front().is_some_and(wanted) {
             return None;
         }
@@ -199,12 +206,18 @@ impl Stream {
         inner.queue.pop_front()
     }
 
-    fn execute(&self, work: Work) {
-        // After a failure nothing of the context runs any more, and nobody waits for it.
-        if self.context.check().is_ok()
-            && let Err(code) = work.run(&self.context)
-        {
-            self.context.fail(code);
+    fn execute(&self, (work, place): (Work, u64)) {
+        let run = || {
+            // After a failure nothing of the context runs any more, and nobody waits for it.
+            if self.context.check().is_ok()
+                && let Err(code) = work.run(&self.context)
+            {
+                self.context.fail(code);
+            }
+        };
+        match &self.connection {
+            Some(connection) => connection.run(place, &work, &self.context, run),
+            None => run(),
         }
         drop(work);
         let mut inner = self.inner();
@@ -233,7 +246,7 @@ impl Stream {
         loop {
             let mut inner = self.inner();
             let work = loop {
-                if let Some(work) = self.take(&mut inner, |_| true) {
+                if let Some(work) = self.take(&mut inner, false) {
                     break work;
                 }
                 if inner.closed && inner.queue.is_empty() {

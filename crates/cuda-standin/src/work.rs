@@ -69,6 +69,15 @@ pub enum Work {
 }
 
 impl Work {
+    /// Holds up what comes after it in the same connection.
+    pub fn waits(&self) -> bool {
+        match self {
+            Work::Wait { .. } | Work::After(..) => true,
+            Work::Batch(all) => all.iter().any(Work::waits),
+            _ => false,
+        }
+    }
+
     /// Never waits for anything.
     pub fn is_quick(&self) -> bool {
         match self {

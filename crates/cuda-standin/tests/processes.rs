@@ -129,3 +129,30 @@ fn knobs() {
     command.env("CUDA_STANDIN_MISSING", "cuEventCreate, cuMemcpy");
     assert!(command.status().unwrap().success());
 }
+
+/// Two streams of which the first waits for what the second stores, with that many connections.
+fn streams_that_wait_for_each_other(connections: &str) -> u32 {
+    if env::var(CHILD).is_ok() {
+        start();
+        let (flag, a, b) = (device_memory(64), stream(), stream());
+        let event: usize = made(|at| cuEventCreate(at, 2));
+        ok(cuMemsetD8Async(flag, 0, 64, a));
+        ok(cuStreamSynchronize(a));
+        ok(cuStreamWaitValue64_v2(a, flag, 1, 0));
+        ok(cuStreamWriteValue64_v2(b, flag, 1, 0));
+        ok(cuEventRecord(event, b));
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        std::process::exit(cuEventQuery(event) as i32 / 8);
+    }
+    let test = std::thread::current().name().unwrap().to_owned();
+    let mut command = Command::new(env::current_exe().unwrap());
+    command.args([&test, "--exact", "--nocapture"]).env(CHILD, "1");
+    command.env("CUDA_STANDIN_CONNECTIONS", "1").env("CUDA_DEVICE_MAX_CONNECTIONS", connections);
+    command.status().unwrap().code().unwrap() as u32 * 8
+}
+
+#[test]
+fn few_connections() {
+    assert_eq!(streams_that_wait_for_each_other("1"), 600);
+    assert_eq!(streams_that_wait_for_each_other("32"), 0);
+}

@@ -10,8 +10,9 @@ use std::sync::OnceLock;
 pub const LIBRARY_VARIABLE: &str = "DUSHMEM_CUDA_LIBRARY";
 /// What the library is called.
 pub const LIBRARY: &str = "libcuda.so.1";
-/// The oldest version of the driver's interface that will do, as the driver gives it.
-pub const OLDEST: i32 = 12_000;
+/// The oldest version of the driver's interface that will do, as the driver gives it: the library's kernels load and store
+/// 16 bytes by one access, for which older ones don't compile.
+pub const OLDEST: i32 = 12_040;
 /// The variable with the number of queues between a process and a GPU.
 pub const CONNECTIONS_VARIABLE: &str = "CUDA_DEVICE_MAX_CONNECTIONS";
 
@@ -92,7 +93,11 @@ fn load() -> Result<Driver> {
             unsafe { functions.driver_get_version(&raw mut found) }.map_err(|why| plain(&name, why))?;
             found
         }
-        Err(_) => version_of(&library).unwrap_or(0),
+        Err(lacks) => version_of(&library).ok_or_else(|| {
+            Error::NotSupported(format!(
+                "{name} is not a CUDA driver: it has no {lacks}; look at {LIBRARY_VARIABLE}"
+            ))
+        })?,
     };
     let too_old = |because: &str| {
         Error::NotSupported(format!(
@@ -146,8 +151,8 @@ fn no_use(name: &str, why: Failure, functions: &Functions) -> Error {
     // SAFETY: a place for a pointer.
     let named = unsafe { functions.get_error_name(why.code, &raw mut text) };
     let said = match named {
-        // SAFETY: a constant of the driver.
         Ok(()) if !text.is_null() => {
+            // SAFETY: a constant of the driver.
             unsafe { core::ffi::CStr::from_ptr(text) }.to_string_lossy().into_owned()
         }
         _ => format!("error {}", why.code),

@@ -48,7 +48,7 @@ pub struct Gpu {
 /// Asks the driver. Makes no context.
 pub fn facts() -> Facts {
     let driver = driver::get().map_err(|why| why.to_string()).and_then(|driver| {
-        let gpus = ordinals(driver).map(|ordinal| Ok(Gpu::of(driver, device(driver, ordinal)?, ordinal)?));
+        let gpus = ordinals(driver).map(|ordinal| Gpu::of(driver, device(driver, ordinal)?, ordinal));
         let gpus = gpus.collect::<Driven<Vec<_>>>().map_err(|why| why.to_string())?;
         Ok(Driver { version: driver.version(), gpus })
     });

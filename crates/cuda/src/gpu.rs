@@ -14,7 +14,7 @@ use crate::state::States;
 use crate::types::{self, *};
 use crate::waiting::Waiting;
 use core::ptr::null_mut;
-use dushmem_core::device::{DeviceMemory, Export, KernelState};
+use dushmem_core::device::{DeviceMemory, Export, KernelState, KernelTeam};
 use dushmem_core::device_heap::driver::{Agreed, Sharing};
 use dushmem_core::error::{Error, Result};
 use dushmem_core::world::World;
@@ -285,14 +285,16 @@ impl Gpu {
     /// The state with what only this side knows; starts the proxy where the PE's kernels need one.
     pub(crate) fn completed(&self, state: &KernelState) -> Result<KernelState> {
         let mut state = KernelState { notice: self.notice.device(), ..*state };
-        if state.remote > 0 && state.proxy == 0 {
+        if state.remote > 0 || state.n_pes > KernelTeam::MOST_DIRECT as i32 {
             self.load_far()?;
+        }
+        if state.remote > 0 && state.proxy == 0 {
             state.proxy = self.proxy.start(&self.context)?;
         }
         Ok(state)
     }
 
-    /// Loads the kernels for PEs behind the proxy, once.
+    /// Loads the kernels for teams whose members don't all reach each other, or are many, once.
     fn load_far(&self) -> Result<()> {
         let mut done = self.far.lock().unwrap_or_else(PoisonError::into_inner);
         if !*done {
@@ -332,8 +334,8 @@ impl Gpu {
             false => Box::new(Plain::new(&self.context, bytes)?),
         };
         let (base, driver) = (memory.base() as Address, self.driver());
-        // SAFETY: the new memory.
         self.side
+            // SAFETY: the new memory.
             .begin(|stream| unsafe { driver.memset_d8_async(base, 0, bytes, stream) })
             .and_then(|()| self.side.finish(&self.short))
             .map_err(|why| why.doing("clearing new device memory"))?;

@@ -60,8 +60,17 @@ impl Library {
         let mut loaded = self.loaded.write().unwrap_or_else(PoisonError::into_inner);
         let mut module = types::Module::NULL;
         let doing = |why: Failure| why.doing(format_args!("loading the library's kernels ({})", image.name));
-        // SAFETY: a place for a handle, and text that ends with a zero.
-        unsafe { driver.module_load_data(&raw mut module, image.ptx.as_ptr().cast()) }.map_err(doing)?;
+        // What is compiled for this GPU loads in milliseconds; the driver takes a second or more for the text.
+        let mut done = Err(Failure::missing("cuModuleLoadData"));
+        if !image.compiled.is_empty() {
+            // SAFETY: a place for a handle, and a whole binary, which says itself how long it is.
+            done = unsafe { driver.module_load_data(&raw mut module, image.compiled.as_ptr().cast()) };
+        }
+        if done.is_err() {
+            // SAFETY: a place for a handle, and text that ends with a zero.
+            done = unsafe { driver.module_load_data(&raw mut module, image.ptx.as_ptr().cast()) };
+        }
+        done.map_err(doing)?;
         loaded.modules.push(module);
         for name in image.kernels() {
             let mut function = types::Function::NULL;

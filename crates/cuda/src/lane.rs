@@ -71,18 +71,18 @@ impl Lane {
         }
         let relaxed = self.context.enter_relaxed()?;
         let driver = self.context.driver();
-        waiting.until(
-            Call::Quiet,
+        let ask = || {
             // SAFETY: an own stream.
-            || match unsafe { driver.stream_query(self.stream) } {
+            match unsafe { driver.stream_query(self.stream) } {
                 Err(Failure { code: errors::NOT_READY, .. }) => None,
                 other => Some(other),
-            },
+            }
+        };
+        let sleep = || {
             // SAFETY: as above. What it returns, the query will.
-            || {
-                let _ = unsafe { driver.stream_synchronize(self.stream) };
-            },
-        )?;
+            let _ = unsafe { driver.stream_synchronize(self.stream) };
+        };
+        waiting.until(Call::Quiet, ask, sleep)?;
         drop(relaxed);
         self.done.fetch_max(begun, Ordering::Release);
         Ok(())

@@ -1,19 +1,31 @@
 //! The library's kernels as they are checked in: `kernels/*.cu`, compiled by `cargo xtask ptx`.
 
-/// A module's text.
+/// A module.
 #[derive(Clone, Copy, Debug)]
 pub struct Image {
     /// Its source.
     pub name: &'static str,
     /// PTX, ending with a zero.
     pub ptx: &'static str,
+    /// The same compiled for some GPUs, so that the driver need not; empty where there is none.
+    pub compiled: &'static [u8],
 }
+
+/// Bytes at an address that loaders of binaries may expect.
+#[repr(C, align(16))]
+struct Aligned<T: ?Sized>(T);
 
 macro_rules! images {
     ($($(#[$doc:meta])* $list:ident: $($name:literal),*;)*) => {$(
         $(#[$doc])*
-        pub const $list: &[Image] =
-            &[$(Image { name: $name, ptx: concat!(include_str!(concat!("../ptx/", $name, ".ptx")), "\0") }),*];
+        pub const $list: &[Image] = &[$({
+            static COMPILED: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!("../ptx/", $name, ".fatbin")));
+            Image {
+                name: $name,
+                ptx: concat!(include_str!(concat!("../ptx/", $name, ".ptx")), "\0"),
+                compiled: &COMPILED.0,
+            }
+        }),*];
     )*};
 }
 
@@ -43,6 +55,7 @@ mod tests {
         for image in NEAR.iter().chain(FAR) {
             assert!(image.kernels().count() > 0 && image.ptx.ends_with("\n\0"), "{}", image.name);
             assert!(image.ptx.contains(" dushmem_impl_state["), "{}", image.name);
+            assert!(image.compiled.as_ptr().addr().is_multiple_of(16) && image.compiled.len() > 1000);
         }
     }
 
@@ -50,7 +63,7 @@ mod tests {
     fn kernels_are_found_in_the_text() {
         let ptx =
             ".visible .entry first(\n.param .u64 a)\n{\nret;\n}\n// .entries\n.entry second()\n{ ret; }\n";
-        let names: Vec<_> = Image { name: "a", ptx }.kernels().collect();
+        let names: Vec<_> = Image { name: "a", ptx, compiled: &[] }.kernels().collect();
         assert_eq!(names, ["first", "second"]);
     }
 }

@@ -55,9 +55,9 @@ handles! {
 
 impl Stream {
     /// The default stream that waits for the others.
-    pub const LEGACY: Stream = Stream(1 as *mut c_void);
+    pub const LEGACY: Stream = Stream(core::ptr::without_provenance_mut(1));
     /// The default stream of the calling thread.
-    pub const PER_THREAD: Stream = Stream(2 as *mut c_void);
+    pub const PER_THREAD: Stream = Stream(core::ptr::without_provenance_mut(2));
 }
 
 /// What a stream calls on a thread of the driver.

@@ -20,7 +20,7 @@ macro_rules! conformance {
 }
 
 fn run(suite: fn(&suites::Pe)) {
-    common::choose(&[("CUDA_STANDIN_HOST_ACCESS", "1")]);
+    common::choose(&[]);
     for backend in matrix(TransportKind::Shm, &[1, 3]) {
         let mut backend = backend.on(&Cuda);
         backend.settings.device_heap = Some(64 << 20);

@@ -234,8 +234,8 @@ fn as_processes(boot: Arc<dyn Bootstrap>, knobs: &[(&str, &str)], hidden: Hidden
         // The same address on every PE.
         assert_eq!(world.device_heap().unwrap().heap().0 & !((1 << 40) - 1), DEVICE_BASE);
     }
-    world.finalize().unwrap();
     assert_eq!(common::calls("cuMemFree_v2"), 0, "freeing waits for kernels");
+    world.finalize().unwrap();
 }
 
 pe_test!(processes_with_mps, 3, |boot| {

@@ -13,8 +13,7 @@ use std::sync::Arc;
 
 /// One PE: init, a body, finalize; then nothing of the device's is left.
 fn pe(boot: Arc<dyn Bootstrap>, knobs: &[(&str, &str)], body: impl FnOnce(&Pe)) {
-    let access = [("CUDA_STANDIN_HOST_ACCESS", "1")];
-    common::choose(&[&access[..], knobs].concat());
+    common::choose(knobs);
     let mut settings = Settings { heap_size: 16 << 20, team_slots: 16, ..Settings::defaults() };
     settings.device_heap = Some(64 << 20);
     let options = InitOptions { static_data: false, thread_pe: false, device: Some(&Cuda) };

@@ -381,6 +381,13 @@ fn heaps_of_the_host_that_devices_reach() {
         assert!(
             (state.internals..state.heap).contains(&(world.device_heap().unwrap().stream_slot(3) as u64))
         );
+        // A buffer of the program's is pinned as long as it is registered.
+        let buffer = vec![0u8; 10_000];
+        world.register_buffer(buffer.as_ptr() as usize, buffer.len()).unwrap();
+        assert!(plain.pinned().contains(&(buffer.as_ptr() as usize, 10_000)));
+        world.unregister_buffer(buffer.as_ptr() as usize).unwrap();
+        assert_eq!(plain.pinned().len(), 3);
+        world.register_buffer(buffer.as_ptr() as usize, buffer.len()).unwrap();
         pe.p(pe.ctx(), array.at(1), 5, pe.right()).unwrap();
         pe.meet();
         assert_eq!(array.read(1), 5);

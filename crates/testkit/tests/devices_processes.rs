@@ -1,5 +1,6 @@
 //! Devices with memory of their own, with PEs as processes: memory by descriptors, at the same address everywhere.
 use dushmem_core::bootstrap::Bootstrap;
+use dushmem_core::device::Device;
 use dushmem_core::device_heap::driver::Sharing;
 use dushmem_core::window::DEVICE_BASE;
 use dushmem_core::world::{InitOptions, World};
@@ -54,6 +55,7 @@ fn all(boot: Arc<dyn Bootstrap>, backend: Backend, ways: Ways, sharing: Sharing)
             assert!((DEVICE_BASE..DEVICE_BASE + (1 << 30)).contains(&heap.heap().0), "{:#x}", heap.heap().0);
         }
         world.finalize().expect("finalize");
+        device.detach(&world);
     }
 }
 

@@ -39,7 +39,7 @@ DUSHMEM_IMPL_FN bool begin_grid(grid_call &is, const members &team, const char *
 
 DUSHMEM_IMPL_APART void tell_block(const grid_call &is, uint64_t value) {
   const block_scope s{};
-  sync(s);
+  publish(s);
   before_telling(is.team, s);
   for (others o = mine(s); o.more(is.team); o.next())
     tell(is.team.grid(is.block, state().my_pe), value, is.team.pe(o.rank(is.team)), is.call);
@@ -91,11 +91,11 @@ struct grid_places {
   uint64_t sources[most_members], dests[most_members];
 };
 /* For all threads of the block, after it has synchronised. */
-DUSHMEM_IMPL_FN const grid_places &find_places(const members &team, const char *source, const char *dest) {
+DUSHMEM_IMPL_APART const grid_places &find_places(const members &team, const char *source, const char *dest, const char *call) {
   grid_places &all = in_block<grid_places>();
   for (unsigned r = thread_number(); r < (unsigned)team.n; r += block_size()) {
-    all.sources[r] = (uintptr_t)moved_to(source, team.pe((int)r));
-    all.dests[r] = (uintptr_t)moved_to(dest, team.pe((int)r));
+    all.sources[r] = (uintptr_t)peer(source, 1, team.pe((int)r), call, "source");
+    all.dests[r] = (uintptr_t)peer(dest, 1, team.pe((int)r), call, "dest");
   }
   return all;
 }
@@ -150,7 +150,7 @@ DUSHMEM_IMPL_FN part_of own_part(const members &team, size_t bytes) {
 
 /* All members are there, and the block knows their buffers. */
 DUSHMEM_IMPL_FN const grid_places &meet_members(const grid_call &is, const char *source, const char *dest) {
-  const grid_places &all = find_places(is.team, source, dest);
+  const grid_places &all = find_places(is.team, source, dest, is.call);
   tell_block(is, is.there());
   await_block(is, is.there());
   return all;

@@ -20,13 +20,6 @@ constexpr bool flagged_words = true;
 constexpr bool flagged_words = false;
 #endif
 
-/* A loop that is not worth its unrolled size. */
-#if defined(DUSHMEM_EMU)
-#define DUSHMEM_IMPL_ROLLED
-#else
-#define DUSHMEM_IMPL_ROLLED _Pragma("unroll 1")
-#endif
-
 /* Bytes that a member can send to each. */
 DUSHMEM_IMPL_FN size_t flagged_bytes(const members &team) { return team.cell / 2; }
 DUSHMEM_IMPL_FN bool goes_flagged(const members &team, size_t bytes) {
@@ -100,31 +93,38 @@ DUSHMEM_IMPL_FN void begin_flagged(const members &team, const flagged_call &is, 
   sync(s);
 }
 
-/* To each member what begins at source + rank * step. */
+/* Begins the call, and sends to each member what begins at source + rank * step. The first words of the source are loaded
+ * while the counts still are, which say what `is` holds. */
 template <class S>
-DUSHMEM_IMPL_APART void send_flagged(const members &team, uint64_t number, const char *source, size_t bytes, size_t step,
-                                     S s) {
+DUSHMEM_IMPL_APART void send_flagged(const members &team, const flagged_call &is, const char *source, size_t bytes, size_t step,
+                                     bool by_all, const char *call, S s) {
   constexpr int at_once = under_way<S>::words, targets = 4;
   const size_t lanes = size(s), count = (bytes + 7) / 8;
+  unsigned long long value[at_once] = {};
+  for (int i = 0; i < at_once; i++) {
+    const size_t at = (rank(s) + (size_t)i * lanes) * 8;
+    if (at < bytes) value[i] = load_word(source + at, bytes - at);
+  }
+  begin_flagged(team, is, by_all, true, call, s);
+  bool loaded = true;
   for (int first = 0; first < team.n; first += targets) {
     chunk *to[targets] = {};
     for (int k = 0; k < targets; k++)
-      if (first + k < team.n) to[k] = (chunk *)moved_to(team.flagged(number, team.me), team.pe(first + k));
-    for (size_t w = rank(s); w < count; w += at_once * lanes) {
-      unsigned long long value[at_once] = {};
+      if (first + k < team.n) to[k] = (chunk *)moved_to(team.flagged(is.number, team.me), team.pe(first + k));
+    for (size_t w = rank(s); w < count; w += at_once * lanes)
       for (int k = 0; k < targets; k++) {
         if (first + k >= team.n) break;
-        if (k == 0 || step != 0)
+        if (!loaded && (k == 0 || step != 0))
           for (int i = 0; i < at_once; i++) {
             const size_t at = (w + (size_t)i * lanes) * 8;
             if (at < bytes) value[i] = load_word(source + (size_t)(first + k) * step + at, bytes - at);
           }
+        loaded = false;
         for (int i = 0; i < at_once; i++) {
           const size_t at = w + (size_t)i * lanes;
-          if (at < count) store_flagged(to[k] + at, chunk{value[i], number});
+          if (at < count) store_flagged(to[k] + at, chunk{value[i], is.number});
         }
       }
-    }
   }
   for (others o = mine(s); o.more(team); o.next()) ring(team.pe(o.rank(team)));
 }
@@ -246,8 +246,7 @@ DUSHMEM_IMPL_APART void exchange_flagged(const members &team, char *dest, const 
                                          const char *call, S s) {
   const flagged_call is = next_flagged(team);
   sync(s);
-  begin_flagged(team, is, true, true, call, s);
-  send_flagged(team, is.number, source, bytes, step, s);
+  send_flagged(team, is, source, bytes, step, true, call, s);
   /* In place. */
   if (dest == source) sync(s);
   unpack_flagged(team, is.number, 0, team.n, dest, bytes, bytes, call, s);
@@ -259,8 +258,7 @@ DUSHMEM_IMPL_APART void reduce_flagged(const members &team, T *dest, const T *so
                                        const char *call, S s) {
   const flagged_call is = next_flagged(team);
   sync(s);
-  begin_flagged(team, is, true, true, call, s);
-  send_flagged(team, is.number, (const char *)source, bytes, step, s);
+  send_flagged(team, is, (const char *)source, bytes, step, true, call, s);
   /* What a thread overwrites in place it has sent itself, except where words are divided in another way. */
   if (step != 0 || sizeof(T) > 8) sync(s);
   combine_flagged<Op, T>(team, is.number, (char *)dest, bytes, call, s, std::integral_constant<bool, sizeof(T) <= 8>{});
@@ -272,15 +270,13 @@ DUSHMEM_IMPL_APART void broadcast_flagged(const members &team, char *dest, const
                                           const char *call, S s) {
   const flagged_call is = next_flagged(team);
   sync(s);
-  begin_flagged(team, is, false, team.me == root, call, s);
+  if (team.me != root) begin_flagged(team, is, false, false, call, s);
   for (others o = mine(s); o.more(team); o.next())
     tell(own_word(team, words::here), is.number, team.pe(o.rank(team)), call);
-  if (team.me == root) {
-    send_flagged(team, is.number, source, bytes, 0, s);
-    copy_own(dest, source, bytes, s);
-  } else {
-    unpack_flagged(team, is.number, root, root + 1, dest, bytes, 0, call, s);
-  }
+  if (team.me == root) send_flagged(team, is, source, bytes, 0, false, call, s);
+  /* In place. */
+  if (dest == source) sync(s);
+  unpack_flagged(team, is.number, root, root + 1, dest, bytes, 0, call, s);
   sync(s);
 }
 

@@ -75,7 +75,7 @@ DUSHMEM_IMPL_APART void broadcast_bytes(const members &team, char *dest, const c
     if (is_root) {
       put_all<S>(team, dest, source, bytes, call);
       copy_own(dest, source, bytes, s);
-      sync(s);
+      publish(s);
       note_all(team, number, 1, call, s);
     } else if (leads(s)) {
       wait_word(team.at(words::note, from), DUSHMEM_CMP_GE, note_of(number, 1), call);
@@ -90,7 +90,7 @@ DUSHMEM_IMPL_APART void broadcast_bytes(const members &team, char *dest, const c
       const size_t at = (size_t)o.rank(team) * part;
       if (const size_t count = rest(bytes, at, part)) put_apart<S>(dest + at, source + at, count, team.pe(o.rank(team)), call);
     }
-    sync(s);
+    publish(s);
     note_all(team, number, 1, call, s);
   } else {
     if (leads(s)) wait_word(team.at(words::note, from), DUSHMEM_CMP_GE, note_of(number, 1), call);
@@ -101,7 +101,7 @@ DUSHMEM_IMPL_APART void broadcast_bytes(const members &team, char *dest, const c
     if (o.rank(team) != root && count != 0)
       put_apart<S>(dest + at, (is_root ? source : dest) + at, count, team.pe(o.rank(team)), call);
   if (is_root) copy_own(dest, source, bytes, s);
-  sync(s);
+  publish(s);
   before_telling(team, s);
   for (others o = mine(s); o.more(team); o.next())
     if (o.rank(team) != root)
@@ -139,7 +139,7 @@ DUSHMEM_IMPL_APART void exchange_blocks(const members &team, char *dest, const c
   for (others o = each(); o.more(team); o.next())
     put_apart<S>(own_block, source + (size_t)o.rank(team) * step, bytes, team.pe(o.rank(team)), call);
   copy_own(own_block, own_source, bytes, s);
-  sync(s);
+  publish(s);
   note_all(team, number, 1, call, s);
   await_all_notes(team, number, 1, call, s);
   sync(s);
@@ -166,7 +166,7 @@ DUSHMEM_IMPL_APART void collect_bytes(const members &team, char *dest, const cha
       const int pe = team.pe(o.rank(team));
       put_apart<S>(team.buffer(own_count(team.at(words::sent, pe)), team.me) + collect_head, source, bytes, pe, call);
     }
-  sync(s);
+  publish(s);
   before_telling(team, s);
   for (others o = mine(s); o.more(team); o.next()) post(team, team.pe(o.rank(team)), call);
   await_all_mail(team, call, s);
@@ -192,7 +192,7 @@ DUSHMEM_IMPL_APART void collect_bytes(const members &team, char *dest, const cha
   if (direct) {
     if (bytes > inlined) {
       put_all<S>(team, dest + own_at, source, bytes, call);
-      sync(s);
+      publish(s);
       note_all(team, number, 1, call, s);
     }
     for (others o = mine(s); o.more(team); o.next())

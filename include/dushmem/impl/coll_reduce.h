@@ -125,7 +125,7 @@ DUSHMEM_IMPL_APART void reduce_by_messages(const members &team, T *dest, const T
       sync(s);
       put_all<S>(team, to, to, count, call);
     }
-    sync(s);
+    publish(s);
     done_with_all(team, call, s);
   }
   if (kind == result::all) {
@@ -177,7 +177,7 @@ DUSHMEM_IMPL_APART void scan_vector(const members &team, T *dest, const T *sourc
       for (others o = each(); o.more(team); o.next())
         put_apart<S>(to, message(team, o.rank(team)), count, team.pe(o.rank(team)), call);
     }
-    sync(s);
+    publish(s);
     done_with_all(team, call, s);
   }
   note_all(team, number, 1, call, s);

@@ -22,42 +22,69 @@ DUSHMEM_IMPL_FN int behind(const members &team, int distance) {
   return rank < team.n ? rank : rank - team.n;
 }
 
+/* How a meeting begins. */
+enum class begun {
+  not_yet,    /* the scope synchronises, and those that tell others make a fence */
+  completing, /* the same, and it is a quiet */
+  fenced      /* both have happened; the number was read after that, so it is noted at the end */
+};
+
 /* All members have made call `number`. Begins and ends with a synchronisation of the scope. One fence a round, by those
- * that tell others: it is for the stores of all threads of the scope. `completes`: it is a quiet, too. */
+ * that tell others: it is for the stores of all threads of the scope. */
 template <class S>
-DUSHMEM_IMPL_APART void meet(const members &team, uint64_t number, const char *call, S s, bool completes = false) {
-  sync(s);
-  if (leads(s)) own_count(team.calls(), number);
+DUSHMEM_IMPL_APART void meet(const members &team, uint64_t number, const char *call, S s, begun how = begun::not_yet) {
+  if (how != begun::fenced) {
+    publish(s);
+    if (leads(s)) own_count(team.calls(), number);
+  }
   for (int known = 1; known < team.n; known = known < team.n / radix + 1 ? known * radix : team.n) {
-    const int left = (team.n + known - 1) / known, most = left < radix ? left : radix;
+    const int left = known == 1 ? team.n : (team.n + known - 1) / known, most = left < radix ? left : radix;
     const int first = 1 + (int)rank(s), step = (int)size(s);
-    if (first < most) completes ? fence_system() : fence_release();
+    if (first < most && (known > 1 || how != begun::fenced)) how == begun::completing ? fence_system() : fence_release();
     for (int j = first; j < most; j += step)
       tell(own_word(team, words::sync), number, team.pe(behind(team, j * known)), call);
     for (int j = first; j < most; j += step)
       wait_word(team.at(words::sync, team.pe(behind(team, team.n - j * known))), DUSHMEM_CMP_GE, number, call);
-    sync(s);
+    publish(s);
   }
   if (team.n == 1) sync(s);
+  if (how != begun::fenced) return;
+  if (leads(s)) own_count(team.calls(), number);
+  sync(s);
 }
+
+#ifdef DUSHMEM_EMU
+template <class S, bool Completes> DUSHMEM_IMPL_FN int meet_all(int32_t handle, const char *call) {
+  members team;
+  if (!open<S>(handle, team, call)) return 1;
+  if (Completes && (team.n == 1 || state().remote != 0)) quiet<S>();
+  meet(team, next_call(team), call, S{}, Completes ? begun::completing : begun::not_yet);
+  return 0;
+}
+#else
+/* The fence is under way while the team's entry is loaded: together they take as long as one of them. */
+template <class S, bool Completes> struct fence_meanwhile {
+  DUSHMEM_IMPL_MEMBER void operator()() const {
+    const S s{};
+    publish(s);
+    if (rank(s) < (unsigned)radix) Completes ? fence_system() : fence_release();
+  }
+};
+template <class S, bool Completes> DUSHMEM_IMPL_APART int meet_all(int32_t handle, const char *call) {
+  members team;
+  if (!open_while<S>(handle, team, call, fence_meanwhile<S, Completes>{})) return 1;
+  if (Completes && state().remote != 0) quiet<S>();
+  meet(team, next_call(team), call, S{}, begun::fenced);
+  return 0;
+}
+#endif
 
 } // namespace impl
 
-template <class S> DUSHMEM_IMPL_FN int sync(int32_t handle) {
-  impl::members team;
-  if (!impl::open<S>(handle, team, "sync")) return 1;
-  impl::meet(team, impl::next_call(team), "sync", S{});
-  return 0;
-}
+template <class S> DUSHMEM_IMPL_FN int sync(int32_t handle) { return impl::meet_all<S, false>(handle, "sync"); }
 template <class S> DUSHMEM_IMPL_FN void sync_all() { sync<S>(0); }
 
-template <class S> DUSHMEM_IMPL_FN int barrier(int32_t handle) {
-  impl::members team;
-  if (!impl::open<S>(handle, team, "barrier")) return 1;
-  if (team.n == 1 || impl::state().remote != 0) quiet<S>();
-  impl::meet(team, impl::next_call(team), "barrier", S{}, true);
-  return 0;
-}
+template <class S> DUSHMEM_IMPL_FN int barrier(int32_t handle) { return impl::meet_all<S, true>(handle, "barrier"); }
 template <class S> DUSHMEM_IMPL_FN void barrier_all() { barrier<S>(0); }
 
 } // namespace device

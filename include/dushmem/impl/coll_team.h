@@ -81,15 +81,20 @@ DUSHMEM_IMPL_COLD void no_team(const char *call, const char *arg, int value, con
 #endif
 }
 
+/* What is done between the loads of a team's entry and the first look at what they give, and takes about as long. */
+struct nothing {
+  DUSHMEM_IMPL_MEMBER void operator()() const {}
+};
+
 /* The team of that handle, for all threads of the scope; false after a line where there is none for this PE. */
-template <class S> DUSHMEM_IMPL_APART bool open(int32_t handle, members &team, const char *call) {
+template <class S, class Meanwhile>
+DUSHMEM_IMPL_FN bool open_while(int32_t handle, members &team, const char *call, const Meanwhile &meanwhile) {
   const dushmem_impl_kernel_state &s = state();
   const dushmem_impl_kernel_team *const entry =
       (const dushmem_impl_kernel_team *)(uintptr_t)s.teams + (handle & DUSHMEM_IMPL_TEAM_SLOT);
-  int32_t found = -1;
-  if (DUSHMEM_IMPL_IS(handle >= 0 && (uint64_t)(handle & DUSHMEM_IMPL_TEAM_SLOT) < s.team_count)) {
-    /* All before the handle is compared: they are under way at the same time. */
-    found = *(const volatile int32_t *)&entry->handle;
+  const bool in_table = handle >= 0 && (uint64_t)(handle & DUSHMEM_IMPL_TEAM_SLOT) < s.team_count;
+  if (DUSHMEM_IMPL_IS(in_table)) {
+    const int32_t found = *(const volatile int32_t *)&entry->handle;
     team.me = *(const volatile int32_t *)&entry->my_pe;
     team.n = *(const volatile int32_t *)&entry->n_pes;
     team.pes = (const uint32_t *)(uintptr_t) * (const volatile uint64_t *)&entry->pes;
@@ -97,13 +102,14 @@ template <class S> DUSHMEM_IMPL_APART bool open(int32_t handle, members &team, c
     team.stride = *(const volatile uint32_t *)&entry->words;
     team.cell = *(const volatile uint32_t *)&entry->cell;
     team.flags = *(const volatile uint32_t *)&entry->flags;
+    meanwhile();
+    if (DUSHMEM_IMPL_IS(found == handle)) return true;
   }
-  if (!DUSHMEM_IMPL_IS(handle >= 0 && found == handle)) {
-    if (leads(S{}))
-      no_team(call, "team", handle, "no team of this PE: never made, destroyed, or this PE is not a member");
-    return false;
-  }
-  return true;
+  if (leads(S{})) no_team(call, "team", handle, "no team of this PE: never made, destroyed, or this PE is not a member");
+  return false;
+}
+template <class S> DUSHMEM_IMPL_APART bool open(int32_t handle, members &team, const char *call) {
+  return open_while<S>(handle, team, call, nothing{});
 }
 
 /* The other members, beginning behind the own rank, so that not all turn to the same one at once: those that the
@@ -144,16 +150,10 @@ template <class S> DUSHMEM_IMPL_APART void copy_own(void *dest, const void *sour
 /* ---- Words of others ---- */
 
 /* Sets a word of PE pe. Before it a thread calls fence_release, once for all that it tells: what it has written, and
- * what others have with which it has synchronised since, is seen by who sees the word. A fence for each word, or by
- * each thread that has written, would be the longest part of a small call. */
+ * what others have that have published it since, is seen by who sees the word. A fence for each word, or by each thread
+ * that has written, would be the longest part of a small call. */
 DUSHMEM_IMPL_APART void tell(uint64_t *word, uint64_t value, int pe, const char *call) {
-  if (uint64_t *to = peer_internal(word, sizeof *word, pe, call)) {
-    store_relaxed((unsigned long long *)to, (unsigned long long)value);
-    ring(pe);
-  } else {
-    remote_fence(context{0});
-    remote_signal(context{0}, word, value, DUSHMEM_SIGNAL_SET, pe);
-  }
+  set_word_fenced(word, value, pe, call);
 }
 
 /* The fence for the threads that have something to tell to their share of the members. */
@@ -212,7 +212,7 @@ template <class S> DUSHMEM_IMPL_APART void mail(const members &team, const load 
     if (const size_t bytes = what.bytes(to))
       put_apart<S>(team.buffer(own_count(team.at(words::sent, pe)), team.me), what.from(to), bytes, pe, call);
   }
-  sync(s);
+  publish(s);
   before_telling(team, s);
   for (others o = mine(s); o.more(team); o.next()) post(team, team.pe(o.rank(team)), call);
 }

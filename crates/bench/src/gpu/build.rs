@@ -86,7 +86,12 @@ impl Workshop {
         }
         match library {
             Library::Dushmem => {
-                command.arg("-I").arg(prefix.join("include")).arg("-L").arg(prefix.join("lib")).arg("-ldushmem");
+                command
+                    .arg("-I")
+                    .arg(prefix.join("include"))
+                    .arg("-L")
+                    .arg(prefix.join("lib"))
+                    .arg("-ldushmem");
                 // Where both are installed, and where they are carried to.
                 for folder in [prefix.join("lib"), "$ORIGIN/../prefix/lib".into()] {
                     command.args(["-Xlinker", "-rpath", "-Xlinker"]).arg(folder);
@@ -97,7 +102,11 @@ impl Workshop {
                 let lib = nvshmem.join("lib");
                 command.arg("-rdc=true").arg("-I").arg(nvshmem.join("include")).arg("-L").arg(&lib);
                 // The wheel has no name of the host library without a number.
-                command.arg(lib.join("libnvshmem_host.so.3")).args(["-lnvshmem_device", "-lcuda", "-lpthread"]);
+                command.arg(lib.join("libnvshmem_host.so.3")).args([
+                    "-lnvshmem_device",
+                    "-lcuda",
+                    "-lpthread",
+                ]);
                 // Where there is no driver, its part of the toolkit stands for it.
                 command.args(["-L"]).arg(self.stub()?);
             }
@@ -109,9 +118,15 @@ impl Workshop {
         if done.status.success() {
             return Ok(());
         }
-        let said = String::from_utf8_lossy(&done.stderr).into_owned() + &String::from_utf8_lossy(&done.stdout);
+        let said =
+            String::from_utf8_lossy(&done.stderr).into_owned() + &String::from_utf8_lossy(&done.stdout);
         let telling = said.lines().find(|line| line.contains("error")).or(said.lines().last());
-        Err(format!("{} cannot build the program for {}: {}", nvcc.display(), library.title(), telling.unwrap_or("")))
+        Err(format!(
+            "{} cannot build the program for {}: {}",
+            nvcc.display(),
+            library.title(),
+            telling.unwrap_or("")
+        ))
     }
 
     /// A folder with a driver to link against.
@@ -142,7 +157,9 @@ impl Workshop {
                 command.env("LD_LIBRARY_PATH", path);
             }
             // Without it the limits of MPS are read as a lack of room; multicast needs several GPUs.
-            command.env("NVSHMEM_IGNORE_CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "1").env("NVSHMEM_DISABLE_NVLS", "1");
+            command
+                .env("NVSHMEM_IGNORE_CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "1")
+                .env("NVSHMEM_DISABLE_NVLS", "1");
         }
         command
     }

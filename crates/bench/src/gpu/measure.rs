@@ -154,7 +154,12 @@ impl Results {
 
 impl Plan {
     /// All runs, the libraries in turn; `look` sees the results after each.
-    pub fn run(&self, workshop: &Workshop, effort: &Effort, mut look: impl FnMut(&Results)) -> Result<Results, String> {
+    pub fn run(
+        &self,
+        workshop: &Workshop,
+        effort: &Effort,
+        mut look: impl FnMut(&Results),
+    ) -> Result<Results, String> {
         let begun = Instant::now();
         let mut results = Results { gpu: gpu(), runs: effort.runs, ..Results::default() };
         for run in 0..effort.runs {
@@ -181,8 +186,17 @@ impl Plan {
                                 command.env("CUDA_MPS_PIPE_DIRECTORY", workshop.scratch().join("none"));
                             }
                         }
-                        command.arg(pes.to_string()).args(groups).env("BESIDE_QUICK", if effort.quick { "1" } else { "0" });
-                        eprintln!("run {} of {}: {}, {pes} PEs, {}", run + 1, effort.runs, library.title(), mode.title());
+                        command
+                            .arg(pes.to_string())
+                            .args(groups)
+                            .env("BESIDE_QUICK", if effort.quick { "1" } else { "0" });
+                        eprintln!(
+                            "run {} of {}: {}, {pes} PEs, {}",
+                            run + 1,
+                            effort.runs,
+                            library.title(),
+                            mode.title()
+                        );
                         self.take(&mut results, (library, pes, mode), command, effort.limit);
                         look(&results);
                     }
@@ -200,13 +214,20 @@ impl Plan {
             (Mode::Plain, Library::Dushmem) => &["host", "teams", "stream", "transfers", "collectives"],
             (Mode::Plain, Library::Nvshmem) => &["host", "stream"],
         };
-        let chosen = |group: &&&str| self.groups.is_empty() || self.groups.iter().any(|wanted| wanted == **group);
+        let chosen =
+            |group: &&&str| self.groups.is_empty() || self.groups.iter().any(|wanted| wanted == **group);
         // Of a pair alone.
         let fits = |group: &&&str| **group != "put" || pes == 2;
         all.iter().filter(chosen).filter(fits).copied().collect()
     }
 
-    fn take(&self, results: &mut Results, (library, pes, mode): (Library, usize, Mode), command: Command, limit: Duration) {
+    fn take(
+        &self,
+        results: &mut Results,
+        (library, pes, mode): (Library, usize, Mode),
+        command: Command,
+        limit: Duration,
+    ) {
         let (output, ended) = watched(command, limit);
         let mut bad = ended.err();
         let mut done = false;
@@ -312,7 +333,12 @@ mod tests {
 
     fn taken(script: &str) -> Results {
         let mut results = Results::default();
-        plan().take(&mut results, (Library::Dushmem, 2, Mode::Mps), shell(script), Duration::from_millis(400));
+        plan().take(
+            &mut results,
+            (Library::Dushmem, 2, Mode::Mps),
+            shell(script),
+            Duration::from_millis(400),
+        );
         results
     }
 

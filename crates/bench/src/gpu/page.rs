@@ -67,7 +67,8 @@ fn full_grid(results: &Results) -> Option<String> {
         let row = results.rows.iter().find(|row| row.key.name == name)?;
         Some(row.time(Library::Dushmem)?.median)
     };
-    let (put, copy) = (time("device put, 132 blocks of 1024, 256 MiB")?, time("raw cudaMemcpyAsync 256 MiB")?);
+    let (put, copy) =
+        (time("device put, 132 blocks of 1024, 256 MiB")?, time("raw cudaMemcpyAsync 256 MiB")?);
     Some(format!(
         "A put of 256 MiB by 132 blocks reaches {:.0} % of cudaMemcpyAsync's speed (target 90 %).",
         100.0 * copy / put
@@ -110,7 +111,10 @@ pub fn json(results: &Results) -> String {
 
 fn row(row: &Measured) -> Value {
     let estimate = |found: Option<Estimate>| {
-        found.map_or(Value::Null, |found| json!({"median": found.median, "low": found.interval.low, "high": found.interval.high}))
+        found.map_or(
+            Value::Null,
+            |found| json!({"median": found.median, "low": found.interval.low, "high": found.interval.high}),
+        )
     };
     json!({
         "operation": row.key.name,
@@ -146,7 +150,12 @@ pub mod tests {
                 row("device put, 132 blocks of 1024, 256 MiB", &[200.0], &[]),
                 row("raw cudaMemcpyAsync 256 MiB", &[190.0], &[]),
             ],
-            failures: vec![Failed { library: Library::Nvshmem, pes: 8, mode: Mode::Plain, why: "gone".into() }],
+            failures: vec![Failed {
+                library: Library::Nvshmem,
+                pes: 8,
+                mode: Mode::Plain,
+                why: "gone".into(),
+            }],
         }
     }
 

@@ -35,7 +35,8 @@ impl Scale {
 pub fn svg(results: &Results) -> Option<String> {
     let bars: Vec<(&Measured, Estimate)> =
         results.rows.iter().filter_map(|row| Some((row, row.ratio()?))).collect();
-    let ends = bars.iter().flat_map(|(row, ratio)| [ratio.interval.low, ratio.interval.high, rows::target(row)]);
+    let ends =
+        bars.iter().flat_map(|(row, ratio)| [ratio.interval.low, ratio.interval.high, rows::target(row)]);
     let ends = ends.filter(|&end| end > 0.0 && end.is_finite());
     let (low, high) = ends.fold((0.5f64, 2.0f64), |(low, high), end| (low.min(end), high.max(end)));
     let power = |value: f64, up: bool| {
@@ -55,12 +56,21 @@ pub fn svg(results: &Results) -> Option<String> {
     );
     text(&mut out, 16.0, 28.0, "title", "How many times faster than NVSHMEM");
     text(&mut out, 16.0, 46.0, "soft", &format!("{}; {}", results.gpu, results.versions.join("; ")));
-    text(&mut out, 16.0, 62.0, "soft", "bar: median; line: the runs; mark: target. The page says why it is so.");
+    text(
+        &mut out,
+        16.0,
+        62.0,
+        "soft",
+        "bar: median; line: the runs; mark: target. The page says why it is so.",
+    );
     let mut tick = scale.low;
     while tick <= scale.high * 1.001 {
         let x = scale.at(tick);
         let class = if (tick - 1.0).abs() < 1e-9 { "one" } else { "grid" };
-        let _ = writeln!(out, "<line class=\"{class}\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{TOP}\" y2=\"{bottom:.1}\"/>");
+        let _ = writeln!(
+            out,
+            "<line class=\"{class}\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{TOP}\" y2=\"{bottom:.1}\"/>"
+        );
         text(&mut out, x, TOP - 6.0, "soft mid", &format!("{tick}"));
         text(&mut out, x, bottom + 16.0, "soft mid", &format!("{tick}"));
         tick *= 10.0;

@@ -106,7 +106,10 @@ pub const REASONS: [(&str, &str); 10] = [
         "start:",
         "from a context that is there to a first object; NVSHMEM looks for networks and makes its teams' buffers, too.",
     ),
-    ("device float_sum_reduce", "small operands travel as words of data and flag, without a barrier around them."),
+    (
+        "device float_sum_reduce",
+        "small operands travel as words of data and flag, without a barrier around them.",
+    ),
     ("device barrier_all", "one fence, then flags without an order of their own."),
     (
         "device put",
@@ -157,7 +160,8 @@ mod tests {
         });
         // Sizes and shapes are put together when it runs.
         for (begin, ..) in TARGETS {
-            let stem = begin.split(", ").next().unwrap().split(" 4").next().unwrap().split(" 64").next().unwrap();
+            let stem =
+                begin.split(", ").next().unwrap().split(" 4").next().unwrap().split(" 64").next().unwrap();
             let stem = stem.split(" 1 MiB").next().unwrap().split(" put").next().unwrap();
             assert!(text.iter().any(|text| text.contains(stem)), "{begin}: {stem}");
         }

@@ -29,6 +29,19 @@ impl DeviceHeap {
         }
     }
 
+    /// Begins to store a scalar of the host's, at an address aligned for it.
+    ///
+    /// # Safety
+    /// The destination is valid until a flush.
+    unsafe fn write_value(&self, at: usize, source: *const u8, bytes: usize) -> Result<()> {
+        let mut value = [0; VALUE];
+        // SAFETY: as the caller promises.
+        unsafe {
+            mapped::copy(value.as_mut_ptr(), source, bytes);
+            self.device.store(at, value, bytes)
+        }
+    }
+
     /// Begins to write to device memory. True if the source is in use no more.
     ///
     /// # Safety
@@ -38,10 +51,7 @@ impl DeviceHeap {
         unsafe {
             let whole = matches!(bytes, 1 | 2 | 4 | 8 | VALUE) && at.is_multiple_of(bytes.min(8));
             if whole && !self.device.is_device(source as usize) {
-                let mut value = [0; VALUE];
-                mapped::copy(value.as_mut_ptr(), source, bytes);
-                self.device.store(at, value, bytes)?;
-                return Ok(true);
+                return self.write_value(at, source, bytes).map(|()| true);
             }
             self.device.copy(at, source as usize, bytes)?;
         }
@@ -123,6 +133,55 @@ impl World {
             }
         }
         self.ring(target);
+        Ok(true)
+    }
+
+    /// The device's part in `p`, whose value is the host's. False where it has none.
+    ///
+    /// # Safety
+    /// As for [`World::p`].
+    pub(crate) unsafe fn device_p(
+        &self,
+        ctx: &Context,
+        dest: usize,
+        value: *const u8,
+        bytes: usize,
+        pe: i32,
+    ) -> Result<bool> {
+        let Some(heap) = self.device_heap().filter(|heap| heap.contains(dest, bytes)) else {
+            return Ok(false);
+        };
+        if !dest.is_multiple_of(bytes.min(8)) {
+            return Ok(false);
+        }
+        let target = self.world_pe(ctx, pe)?;
+        // SAFETY: the peer's copy, which is mapped here.
+        unsafe { heap.write_value(heap.peer(dest, target), value, bytes)? };
+        self.ring(target);
+        Ok(true)
+    }
+
+    /// The device's part in `g`, whose value goes to the host. False where it has none.
+    ///
+    /// # Safety
+    /// As for [`World::g`].
+    pub(crate) unsafe fn device_g(
+        &self,
+        ctx: &Context,
+        value: *mut u8,
+        source: usize,
+        bytes: usize,
+        pe: i32,
+    ) -> Result<bool> {
+        let Some(heap) = self.device_heap().filter(|heap| heap.contains(source, bytes)) else {
+            return Ok(false);
+        };
+        let target = self.world_pe(ctx, pe)?;
+        // SAFETY: the peer's copy, which is mapped here; room for the value.
+        unsafe {
+            let loaded = heap.device.load(heap.peer(source, target), bytes)?;
+            mapped::copy(value, loaded.as_ptr(), bytes);
+        }
         Ok(true)
     }
 

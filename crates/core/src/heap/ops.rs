@@ -122,7 +122,7 @@ impl World {
     }
 
     /// The heap that a block was allocated in, if it is one's of the device.
-    fn arena_of(&self, addr: usize) -> Arena<'_> {
+    pub(super) fn arena_of(&self, addr: usize) -> Arena<'_> {
         Arena { world: self, device: self.device_heap().filter(|heap| heap.contains(addr, 1)) }
     }
 

@@ -42,8 +42,8 @@ impl World {
             agreed.extend((0..part.len()).map(|i| common[i / 8] >> (i % 8) & 1 == 1));
         }
         for (&(block, _), _) in blocks.iter().zip(&agreed).filter(|(_, agreed)| **agreed) {
-            let offset = block as usize - self.window().heap().0;
-            self.heap().release(offset);
+            let arena = self.arena_of(block as usize);
+            arena.blocks().release(block as usize - arena.base());
         }
         Ok(agreed)
     }

@@ -7,6 +7,7 @@ use super::call::{Call, Model};
 use super::element;
 use super::state::State;
 use crate::code::Out;
+use crate::knobs;
 use crate::work::{load, move_bytes, store, wait_until};
 
 pub const MODELS: &[Model] = &[
@@ -68,6 +69,9 @@ impl<'a> Team<'a> {
     /// Returns when all members have come here.
     fn meet(&self) -> Out {
         let call = self.call();
+        if self.pes.len() > 1 && knobs::text("NO_SPIN").is_some() {
+            return Err(call.fault("waits for other PEs in a kernel"));
+        }
         let count = call.word_at(self.slot, 8)?;
         let epoch = load(count, 8) + 1;
         store(count, epoch, 8);

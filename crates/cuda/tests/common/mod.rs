@@ -6,11 +6,14 @@ use dushmem_cuda::driver::{self, Driver, LIBRARY_VARIABLE};
 use dushmem_cuda::gpu::Gpu;
 use dushmem_cuda::ptx::{Image, NEAR};
 use std::ffi::{CString, c_char};
-use std::sync::Once;
+use std::sync::{Once, OnceLock};
 
 /// Kernels that only the stand-in knows.
-pub const TEST_IMAGE: Image =
-    Image { name: "test", ptx: concat!(include_str!("../../../cuda-standin/src/test.ptx"), "\0") };
+pub const TEST_IMAGE: Image = Image {
+    name: "test",
+    ptx: concat!(include_str!("../../../cuda-standin/src/test.ptx"), "\0"),
+    compiled: &[],
+};
 
 /// Says where the driver's library is. To be called before anything else; `knobs` are variables of the stand-in, which
 /// it reads when it is loaded, so a test that sets some has to be the only one of its process.
@@ -27,6 +30,7 @@ pub fn choose(knobs: &[(&str, &str)]) {
                 std::env::set_var(name, value);
             }
         }
+        dushmem_testkit::plain::also_reach(reach);
     });
 }
 
@@ -55,6 +59,15 @@ fn find(name: &str) -> *mut core::ffi::c_void {
     let library = dushmem_os::library::Library::open(&driver::library_name()).expect("the stand-in");
     let name = CString::new(name).unwrap();
     library.find(&name).unwrap_or_else(|| panic!("{name:?} is not in the stand-in")).as_ptr()
+}
+
+/// Where tests may touch a byte of device memory, which is not the program's.
+fn reach(address: usize) -> Option<usize> {
+    static REACH: OnceLock<unsafe extern "C" fn(usize) -> usize> = OnceLock::new();
+    // SAFETY: the stand-in's function of that name.
+    let reach = REACH.get_or_init(|| unsafe { std::mem::transmute(find("standin_reach")) });
+    // SAFETY: any number will do.
+    Some(unsafe { reach(address) }).filter(|found| *found != 0)
 }
 
 /// Failures to come: see the stand-in's CUDA_STANDIN_FAIL.

@@ -76,7 +76,10 @@ impl Device for PlainDevice {
         Ok(())
     }
 
-    fn detach(&self, _: &World) {}
+    fn detach(&self, world: &World) {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        made.retain(|plain| plain.pe() != world.my_pe() as usize);
+    }
 
     fn allocate(&self, _: &HeapRequest) -> Result<Box<dyn DeviceMemory>> {
         Err(Error::Device("memory comes from what was bound".into()))
