@@ -1,5 +1,6 @@
 //! Operations in streams, on the stand-in for the driver: PEs that take turns on the device, that use it at the same time,
 //! that are threads of one process, on several devices, with the heap of the host.
+mod common;
 #[path = "streams/everything.rs"]
 mod everything;
 #[path = "streams/pe.rs"]

@@ -12,7 +12,7 @@ use std::ffi::c_void;
 use std::fmt;
 use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -95,7 +95,8 @@ struct Entry {
     done: Done,
     /// Its only launch is over: the word may be used again once the stream has set it back.
     over: AtomicBool,
-    shared: Arc<Shared>,
+    /// Weak, since a graph may outlive the device.
+    shared: Weak<Shared>,
 }
 
 /// Is told the public name of a wait, and what failed.
@@ -173,8 +174,9 @@ impl Shared {
 unsafe extern "C" fn begin_once(data: *mut c_void) {
     // SAFETY: as the caller promises.
     let entry = unsafe { Arc::from_raw(data.cast::<Entry>().cast_const()) };
-    let shared = Arc::clone(&entry.shared);
-    shared.begin(entry);
+    if let Some(shared) = entry.shared.upgrade() {
+        shared.begin(entry);
+    }
 }
 
 /// Called by the driver: a graph has come to a wait.
@@ -184,7 +186,9 @@ unsafe extern "C" fn begin_once(data: *mut c_void) {
 unsafe extern "C" fn begin_again(data: *mut c_void) {
     // SAFETY: as the caller promises.
     let entry = ManuallyDrop::new(unsafe { Arc::from_raw(data.cast::<Entry>().cast_const()) });
-    entry.shared.begin(Arc::clone(&entry));
+    if let Some(shared) = entry.shared.upgrade() {
+        shared.begin(Arc::clone(&entry));
+    }
 }
 
 /// The thread, and the waits that it knows of.
@@ -221,7 +225,7 @@ impl Watch {
     ) -> Result<()> {
         self.start()?;
         let done = self.word()?;
-        let shared = Arc::clone(&self.shared);
+        let shared = Arc::downgrade(&self.shared);
         let entry = Arc::new(Entry { call, look, done, over: AtomicBool::new(false), shared });
         let queue = &*self.shared.queue;
         // The driver's own count: one that is consumed by the only call, or one for ever.

@@ -1,4 +1,6 @@
-//! A PE of a test, on the stand-in for the driver.
+//! A PE of a test, on the stand-in for the driver; with `DUSHMEM_TEST_GPU=1` on a GPU, which has to be shared as the
+//! test's mode says.
+use crate::common;
 use dushmem_core::bootstrap::Bootstrap;
 use dushmem_core::coll::reduce::{ReduceNum, ReduceOp, Reducer};
 use dushmem_core::device::{Device, StreamHandle, StreamOp};
@@ -7,7 +9,7 @@ use dushmem_core::env::{HeapKind, Hidden, Settings};
 use dushmem_core::error::Result;
 use dushmem_core::team::Team;
 use dushmem_core::world::{InitOptions, World};
-use dushmem_cuda::driver::{Driver, LIBRARY_VARIABLE};
+use dushmem_cuda::driver::Driver;
 use dushmem_cuda::{Cuda, driver, types};
 use std::sync::{Arc, Once};
 
@@ -33,6 +35,7 @@ pub struct Pe {
     pub n: usize,
     pub driver: &'static Driver,
     capture_mode: u32,
+    threads: bool,
 }
 
 /// The driver's number of the mode of captures that concern one thread.
@@ -46,10 +49,12 @@ impl Pe {
     pub fn join(boot: Arc<dyn Bootstrap>, mode: Mode) -> Pe {
         static ONCE: Once = Once::new();
         ONCE.call_once(|| {
+            if common::on_gpu() {
+                return common::choose(&[]);
+            }
+            common::choose(&[]);
             // SAFETY: nothing else reads or changes variables yet in this test.
             unsafe {
-                std::env::set_var(LIBRARY_VARIABLE, cuda_standin::path());
-                std::env::set_var("CUDA_DEVICE_MAX_CONNECTIONS", "32");
                 if matches!(mode, Mode::TwoDevices | Mode::Unbound) {
                     std::env::set_var("CUDA_STANDIN_DEVICES", "2");
                 }
@@ -87,12 +92,21 @@ impl Pe {
         }
         // Other threads are other PEs, which may do what they like.
         let capture_mode = if mode == Mode::Threads { THREAD_LOCAL } else { types::CAPTURE_MODE_GLOBAL };
-        Pe { world, me, n, driver, capture_mode }
+        Pe { world, me, n, driver, capture_mode, threads: mode == Mode::Threads }
     }
 
     pub fn leave(self) {
         self.world.finalize().unwrap_or_else(|why| panic!("finalize: {why}"));
         Cuda.detach(&self.world);
+        let Pe { world, threads, .. } = self;
+        drop(world);
+        // Other threads may be PEs still.
+        if threads || !common::has_counters() {
+            return;
+        }
+        for kind in ["memory", "mappings", "reservations", "modules", "host", "contexts"] {
+            assert_eq!(common::live(kind), 0, "{kind} after finalize");
+        }
     }
 
     /// Symmetric memory of the device.

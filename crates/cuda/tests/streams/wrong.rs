@@ -1,4 +1,5 @@
 //! What is wrong with a call is said before anything is in the stream.
+use crate::common::{calls, fail, has_counters};
 use crate::pe::{Pe, sum};
 use dushmem_core::coll::reduce::Reducer;
 use dushmem_core::device::{StreamOp, Word};
@@ -6,31 +7,12 @@ use dushmem_core::signal::SignalOp;
 use dushmem_core::until::Cmp;
 use dushmem_cuda::context::Context;
 use dushmem_cuda::types;
-use std::ffi::{CString, c_char};
 
-/// Calls of a function of the driver so far.
-fn calls(name: &str) -> u64 {
-    let library = dushmem_os::library::Library::open(&dushmem_cuda::driver::library_name()).unwrap();
-    let ask = library.find(c"standin_calls").unwrap();
-    // SAFETY: the stand-in's function of that name.
-    let ask: unsafe extern "C" fn(*const c_char) -> u64 = unsafe { std::mem::transmute(ask.as_ptr()) };
-    let name = CString::new(name).unwrap();
-    // SAFETY: a C string.
-    unsafe { ask(name.as_ptr()) }
-}
-
-/// Failures of the driver to come.
-fn fail(which: &str) {
-    let library = dushmem_os::library::Library::open(&dushmem_cuda::driver::library_name()).unwrap();
-    let set = library.find(c"standin_fail").unwrap();
-    // SAFETY: the stand-in's function of that name.
-    let set: unsafe extern "C" fn(*const c_char) = unsafe { std::mem::transmute(set.as_ptr()) };
-    let which = CString::new(which).unwrap();
-    // SAFETY: a C string.
-    unsafe { set(which.as_ptr()) }
-}
-
+/// Calls that put work into streams.
 fn work() -> u64 {
+    if !has_counters() {
+        return 0;
+    }
     let all = [
         "cuMemcpyAsync",
         "cuMemcpy2DAsync_v2",
@@ -199,6 +181,9 @@ pub fn first_call(pe: &Pe) {
 
 /// A meeting that the driver has refused did not take place: the next one is as if it had not been tried.
 pub fn refused(pe: &Pe) {
+    if !has_counters() {
+        return;
+    }
     let stream = pe.stream();
     for which in [0, 1] {
         if pe.me == which {
