@@ -12,7 +12,9 @@ use std::time::Duration;
 /// wrong stands in FAULT.
 const CONTROL: &str = r#"#!/bin/sh
 pipes=$CUDA_MPS_PIPE_DIRECTORY
-if [ "$1" = -f ]; then
+if [ "$1" = -f ] && [ "$FAULT" = old ]; then echo 'unknown option' >&2; exit 1; fi
+if [ "$1" = -d ] && [ "$FAULT" = old ]; then FAULT= "$0" -f & exit 0; fi
+if [ "$1" = -f ] || [ "$1" = -d ]; then
   echo "CUDA_VISIBLE_DEVICES=${CUDA_VISIBLE_DEVICES-not set}"
   [ "$FAULT" = start ] && { echo 'no device found' >&2; exit 3; }
   [ -d "$CUDA_MPS_LOG_DIRECTORY" ] || exit 4
@@ -104,6 +106,15 @@ fn a_job_gets_a_daemon_of_its_own() {
     };
     let asked = 1 << (SIGINT - 1) | 1 << (SIGTERM - 1) | 1 << (SIGCHLD - 1);
     assert_eq!((mask("SigBlk:") & asked, mask("SigIgn:") & asked), (0, 0));
+}
+
+#[test]
+fn a_daemon_that_knows_the_background_only_is_ended_too() {
+    let machine = Machine::new("old");
+    let job =
+        || machine.job("--gpu-share=mps", "join barrier env=DUSHMEM_GPU_SHARE finalize").env("FAULT", "old");
+    job().run().success().prints(["DUSHMEM_GPU_SHARE=mps", "DUSHMEM_GPU_SHARE=mps"]);
+    machine.is_clean();
 }
 
 #[test]
