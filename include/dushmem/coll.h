@@ -91,6 +91,8 @@ DUSHMEM_IMPL_FN int exscan(int32_t team, T *dest, const T *source, size_t nelems
 
 #include "impl/coll_sync.h"
 
+#include "impl/coll_ll.h"
+
 #include "impl/coll_move.h"
 
 #include "impl/coll_reduce.h"

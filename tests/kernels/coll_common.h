@@ -7,7 +7,7 @@
 #include <cuda_runtime.h>
 #include <dushmem.h>
 #include <dushmemx.h>
-#include <vector>
+#include "memory.h"
 
 namespace d = dushmem::device;
 using thread_scope = d::scope::thread;
@@ -115,9 +115,9 @@ static inline int finish(const Space &space) {
   int in_kernels = 0;
   OK(cudaMemcpy(&in_kernels, space.failures, sizeof(int), cudaMemcpyDeviceToHost));
   int *all = (int *)dushmem_malloc(2 * sizeof(int));
-  all[0] = failures + in_kernels;
+  put_here(all, failures + in_kernels);
   dushmem_int_sum_reduce(DUSHMEM_TEAM_WORLD, all + 1, all, 1);
-  const int sum = all[1];
+  const int sum = look(all + 1);
   if (dushmem_my_pe() == 0 && sum == 0) std::printf("all right\n");
   dushmem_free(all);
   dushmem_free(space.source);
@@ -144,10 +144,12 @@ static inline std::vector<dushmem_team_t> make_teams() {
   // 1, 0, then the others from the last on: no stride.
   if (n >= 4) {
     dushmemx_team_uniqueid_t *id = (dushmemx_team_uniqueid_t *)dushmem_malloc(sizeof *id);
-    if (me == 0) CHECK(dushmemx_team_get_uniqueid(id) == 0);
+    dushmemx_team_uniqueid_t own{};
+    if (me == 0) CHECK(dushmemx_team_get_uniqueid(&own) == 0);
+    put_here(id, own);
     dushmem_broadcastmem(DUSHMEM_TEAM_WORLD, id, id, sizeof *id, 0);
     dushmem_team_config_t config = DUSHMEM_TEAM_CONFIG_INITIALIZER;
-    config.uniqueid = *id;
+    config.uniqueid = look(id);
     const int rank = me < 2 ? 1 - me : n + 1 - me;
     CHECK(dushmemx_team_init(&made, &config, DUSHMEM_TEAM_CONFIG_MASK_UNIQUEID, n, rank) == 0);
     add(made);

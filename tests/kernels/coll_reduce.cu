@@ -177,7 +177,9 @@ template <class T, class Host> void halves(const Space &space, Host host, int wh
   const size_t n = 65536 / 8 + 5;
   unsigned short *const from = (unsigned short *)space.source, *const to = (unsigned short *)space.dest;
   const unsigned short exponent = infinity_all_ones_fraction ? 0x7c00 : 0x7f80;
-  for (size_t i = 0; i < n; i++) from[i] = (unsigned short)((i * 8 + (size_t)dushmem_my_pe()) * 40503u + i);
+  std::vector<unsigned short> bits(n);
+  for (size_t i = 0; i < n; i++) bits[i] = (unsigned short)((i * 8 + (size_t)dushmem_my_pe()) * 40503u + i);
+  copy_now(from, bits.data(), n * sizeof(unsigned short));
   switch (which) {
   case 0: reduce_halves<d::op::sum, T><<<1, 64>>>(space, DUSHMEM_TEAM_WORLD, n); break;
   case 1: reduce_halves<d::op::prod, T><<<1, 64>>>(space, DUSHMEM_TEAM_WORLD, n); break;
@@ -185,12 +187,13 @@ template <class T, class Host> void halves(const Space &space, Host host, int wh
   default: reduce_halves<d::op::min, T><<<1, 64>>>(space, DUSHMEM_TEAM_WORLD, n); break;
   }
   OK(cudaDeviceSynchronize());
-  std::vector<unsigned short> kernels(to, to + n);
+  const std::vector<unsigned short> kernels = look(to, n);
   CHECK(host(DUSHMEM_TEAM_WORLD, (T *)to, (const T *)from, n) == 0);
+  const std::vector<unsigned short> hosts = look(to, n);
   size_t differ = 0;
   for (size_t i = 0; i < n; i++) {
     const auto is_nan = [&](unsigned short bits) { return (bits & 0x7fff) > exponent; };
-    differ += !(kernels[i] == to[i] || (is_nan(kernels[i]) && is_nan(to[i])));
+    differ += !(kernels[i] == hosts[i] || (is_nan(kernels[i]) && is_nan(hosts[i])));
   }
   CHECK(differ == 0);
 }

@@ -140,9 +140,9 @@ int main() {
   for (int round = 0; round < 10; round++) {
     use_one<thread_scope><<<1, 1, 0, streams[0]>>>(space, back, 0, 1);
     OK(cudaStreamSynchronize(streams[0]));
-    ints[0] = me + round;
+    put_here(ints, me + round);
     CHECK(dushmem_int_sum_reduce(back, ints + 1, ints, 1) == 0);
-    CHECK(ints[1] == n * (n - 1) / 2 + n * round);
+    CHECK(look(ints + 1) == n * (n - 1) / 2 + n * round);
   }
 
   // A team that is made while the kernel runs that will use it.

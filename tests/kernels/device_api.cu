@@ -6,6 +6,7 @@
 #include <dushmemx.h>
 #include <nvshmem.h>
 #include <nvshmemx.h>
+#include "memory.h"
 
 static int failures;
 #define CHECK(condition) check((condition), #condition, __LINE__)
@@ -182,17 +183,19 @@ int main() {
   copies<<<10, 20, 0, stream>>>(h, source, back, 199);
   dushmemx_barrier_all_on_stream(stream);
   OK(cudaStreamSynchronize(stream));
+  std::vector<int> ints = look(h.ints, 4096);
   for (int i = 0; i < 199 * 16; i++) {
     CHECK(back[i] == i * 3 + me);
-    CHECK(h.ints[i] == i * 3 + left);
+    CHECK(ints[i] == i * 3 + left);
   }
   clear();
 
   strided<<<1, 1, 0, stream>>>(h, back);
   dushmemx_barrier_all_on_stream(stream);
   OK(cudaStreamSynchronize(stream));
+  ints = look(h.ints, 4096);
   for (int i = 0; i < 5; i++) {
-    CHECK(h.ints[3 * i] == left * 100 + 2 * i);
+    CHECK(ints[3 * i] == left * 100 + 2 * i);
     CHECK(back[2 * i] == me * 100 + 2 * i);
   }
   clear();
@@ -204,20 +207,22 @@ int main() {
   by_block<<<1, dim3(8, 8), 0, stream>>>(h, from, to, 4001);
   dushmemx_barrier_all_on_stream(stream);
   OK(cudaStreamSynchronize(stream));
-  for (int i = 0; i < 4001; i++) CHECK(to[i] == i + me * 0.125 && h.doubles[i] == i + left * 0.125);
+  const std::vector<double> doubles = look(h.doubles, 4001);
+  for (int i = 0; i < 4001; i++) CHECK(to[i] == i + me * 0.125 && doubles[i] == i + left * 0.125);
   clear();
 
   atomics<<<3, 64, 0, stream>>>(h, out);
   dushmemx_barrier_all_on_stream(stream);
   OK(cudaStreamSynchronize(stream));
+  const std::vector<long long> words = look(h.words, 64);
   if (me == 0) {
-    CHECK(h.words[0] == 3LL * n * 3 * 64);
-    CHECK(h.words[1] == 1LL * n * 3 * 64);
-    CHECK(h.words[2] == (long long)0x7fffffffffffffff);
+    CHECK(words[0] == 3LL * n * 3 * 64);
+    CHECK(words[1] == 1LL * n * 3 * 64);
+    CHECK(words[2] == (long long)0x7fffffffffffffff);
   }
-  CHECK(out[0] == 0 && out[1] == me + 1 && out[2] == 77 && h.words[8] == 77);
-  CHECK(out[3] == 5 + 2 * me && h.floats[0] == -1.0f);
-  CHECK(out[4] == 0 && out[5] == 5 && out[6] == 4 && out[7] == 6 && *(int *)(h.words + 9) == 7);
+  CHECK(out[0] == 0 && out[1] == me + 1 && out[2] == 77 && words[8] == 77);
+  CHECK(out[3] == 5 + 2 * me && look(h.floats) == -1.0f);
+  CHECK(out[4] == 0 && out[5] == 5 && out[6] == 4 && out[7] == 6 && look((int *)(h.words + 9)) == 7);
   clear();
 
   signals<<<1, 1, 0, stream>>>(h, source, back, 30);
@@ -244,13 +249,13 @@ int main() {
   directly<<<1, 1, 0, stream>>>(h, back);
   dushmemx_barrier_all_on_stream(stream);
   OK(cudaStreamSynchronize(stream));
-  CHECK(h.ints[0] == left + 5);
+  CHECK(look(h.ints) == left + 5);
   CHECK(back[1] == me && back[2] == n && back[4] == DUSHMEM_MAJOR_VERSION);
   clear();
 
   // On a stream, in its order, without the host.
-  h.ints[0] = me;
-  h.ints[1] = me * 10;
+  put_here(h.ints, me);
+  put_here(h.ints + 1, me * 10);
   dushmemx_barrier_all_on_stream(stream);
   dushmemx_int_put_on_stream(h.ints + 2, h.ints, 2, right, stream);
   dushmemx_int_p_on_stream(h.ints + 4, me + 70, right, stream);
@@ -262,9 +267,10 @@ int main() {
   CHECK(dushmemx_int_sum_reduce_on_stream(DUSHMEM_TEAM_WORLD, h.ints + 8, h.ints, 1, stream) == 0);
   CHECK(nvshmemx_int_broadcast_on_stream(NVSHMEM_TEAM_WORLD, h.ints + 9, h.ints + 1, 1, n - 1, stream) == 0);
   CHECK(dushmemx_int_g_on_stream(h.ints + 1, right, stream) == right * 10);
-  CHECK(h.ints[2] == left && h.ints[3] == left * 10 && h.ints[4] == left + 70 && h.ints[5] == left * 10);
-  CHECK(h.ints[6] == me && h.ints[7] == me * 10);
-  CHECK(h.ints[8] == n * (n - 1) / 2 && h.ints[9] == (n - 1) * 10);
+  ints = look(h.ints, 10);
+  CHECK(ints[2] == left && ints[3] == left * 10 && ints[4] == left + 70 && ints[5] == left * 10);
+  CHECK(ints[6] == me && ints[7] == me * 10);
+  CHECK(ints[8] == n * (n - 1) / 2 && ints[9] == (n - 1) * 10);
 
   OK(cudaGetLastError());
   OK(cudaStreamDestroy(stream));

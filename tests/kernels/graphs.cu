@@ -5,6 +5,7 @@
 #include <hip/hip_runtime.h>
 #include <dushmem.h>
 #include <dushmemx.h>
+#include "memory.h"
 
 static int me, n, failures;
 static const int N = 256;
@@ -95,7 +96,7 @@ int main() {
   dushmemx_barrier_all_on_stream((void *)a);
   OK(hipStreamEndCapture(a, &graph));
   same("the count of host calls", calls, 0);
-  same("the signal", (long)sig[0], 0);
+  same("the signal", (long)look(sig), 0);
   // Before that nobody may have launched.
   dushmem_barrier_all();
   OK(hipGraphInstantiate(&exec, graph, nullptr, nullptr, 0));
@@ -106,14 +107,14 @@ int main() {
     if (launch % 5 == 2 || launch % 5 == 3) continue;
     OK(hipStreamSynchronize(a));
     same("the round", *round, launch);
-    same("the sum of what came", sums[0], expected(from, launch));
+    same("the sum of what came", look(sums), expected(from, launch));
     long all = 0;
     for (int pe = 0; pe < n; pe++) {
-      same("a gathered sum", gathered[pe], expected((pe + n - 1) % n, launch));
+      same("a gathered sum", look(gathered + pe), expected((pe + n - 1) % n, launch));
       all += expected(pe, launch);
     }
     same("the total", *host_sum, all);
-    same("the signal", (long)sig[1], launch);
+    same("the signal", (long)look(sig + 1), launch);
     same("the count of host calls", calls, (int)launch);
     dushmem_barrier_all();
   }
@@ -125,7 +126,7 @@ int main() {
   uint64_t *all = (uint64_t *)dushmem_calloc(1, sizeof(uint64_t));
   dushmem_uint64_atomic_add(all, (uint64_t)failures, 0);
   dushmem_barrier_all();
-  if (me == 0 && *all == 0) std::printf("all right\n");
+  if (me == 0 && look(all) == 0) std::printf("all right\n");
   dushmem_finalize();
   return failures != 0;
 }

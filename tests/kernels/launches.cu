@@ -8,6 +8,7 @@
 #include <dushmemx.h>
 #include <nvshmem.h>
 #include <nvshmemx.h>
+#include "memory.h"
 
 static int me, n, failures;
 
@@ -91,12 +92,12 @@ int main(int argc, char **argv) {
   if (most < 1) failures++;
   // A grid of 0 is that one.
   for (int round = 0; round < 2; round++) {
-    *count = 0;
+    put_here(count, (uint64_t)0);
     dushmem_barrier_all();
     const dim3 grid = round == 0 ? dim3(0, 0, 0) : dim3((unsigned)most);
     same("the launch", dushmemx_collective_launch((const void *)meet, grid, block, args, 0, stream), 0);
     if (hipStreamSynchronize(stream) != hipSuccess) failures++;
-    same("the blocks that met", (long)*count, (long)most * n);
+    same("the blocks that met", (long)look(count), (long)most * n);
     dushmem_barrier_all();
   }
   same("a grid too large",
@@ -122,11 +123,11 @@ int main(int argc, char **argv) {
   if (hipStreamSynchronize(stream) != hipSuccess) failures++;
   same("its blocks", *out, 5);
 
-  *count = 0;
+  put_here(count, (uint64_t)0);
   dushmem_barrier_all();
   dushmem_uint64_atomic_add(count, (uint64_t)failures, 0);
   dushmem_barrier_all();
-  if (me == 0 && *count == 0) std::printf("all right\n");
+  if (me == 0 && look(count) == 0) std::printf("all right\n");
   dushmem_finalize();
   return failures != 0;
 }

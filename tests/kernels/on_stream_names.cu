@@ -8,12 +8,13 @@
 #include <dushmemx.h>
 #include <nvshmem.h>
 #include <nvshmemx.h>
-#include <vector>
+#include "memory.h"
 
 static int me, n, failures, round_now;
 static const int K = 3;
 static hipStream_t stream;
-static char *arena;
+static char *arena;  // symmetric
+static char *mirror; // of the host: filled before a launch, compared after it
 static size_t used;
 static const size_t ARENA = 8 << 20;
 
@@ -25,6 +26,9 @@ static void *take(size_t bytes) {
   used += (bytes + 15) / 16 * 16;
   return used <= ARENA ? at : nullptr;
 }
+
+// What stands in the mirror for an address of the arena.
+template <class T> static T *here(T *at) { return (T *)(mirror + ((char *)at - arena)); }
 
 // Small whole numbers, which all types can hold.
 template <class T> static T make(int v) { return (T)v; }
@@ -336,10 +340,10 @@ static void check(const Case &c) {
     std::memset(want, 0, sizeof want);
     const int v = c.expect(c, (int)i);
     if (v != 0) c.type->store(want, v);
-    const char *got = c.buffer + i * c.type->bytes;
+    const char *got = here(c.buffer) + i * c.type->bytes;
     if (std::memcmp(got, want, counting(c.type)) != 0) wrong(c.name, (int)i, got, want, c.type->bytes);
   }
-  if (*c.sig != c.signalled) wrong(c.name, -1, (const char *)c.sig, (const char *)&c.signalled, sizeof *c.sig);
+  if (*here(c.sig) != c.signalled) wrong(c.name, -1, (const char *)here(c.sig), (const char *)&c.signalled, sizeof *c.sig);
 }
 
 int main() {
@@ -347,7 +351,8 @@ int main() {
   me = dushmem_my_pe();
   n = dushmem_n_pes();
   arena = (char *)dushmem_calloc(1, ARENA);
-  if (arena == nullptr || hipStreamCreate(&stream) != hipSuccess) return 2;
+  mirror = (char *)std::calloc(1, ARENA);
+  if (arena == nullptr || mirror == nullptr || hipStreamCreate(&stream) != hipSuccess) return 2;
 
 #define CASE(kind, name) add_##kind(#name, name);
 #include "on_stream_names.inc"
@@ -363,17 +368,19 @@ int main() {
   if (hipGraphInstantiate(&exec, graph, nullptr, nullptr, 0) != hipSuccess) return 6;
   for (round_now = 1; round_now <= 3; round_now++) {
     for (const Case &c : cases) {
-      std::memset(c.buffer, 0, c.elements * c.type->bytes);
-      *c.sig = 0;
+      std::memset(here(c.buffer), 0, c.elements * c.type->bytes);
+      *here(c.sig) = 0;
     }
     for (const Type *type : types)
       for (int i = 0; i < n * K; i++) {
-        type->store(type->moved + (size_t)i * type->bytes, moved(me, i));
-        type->store(type->reduced + (size_t)i * type->bytes, reduced(me, i));
+        type->store(here(type->moved) + (size_t)i * type->bytes, moved(me, i));
+        type->store(here(type->reduced) + (size_t)i * type->bytes, reduced(me, i));
       }
+    copy_now(arena, mirror, used);
     dushmem_barrier_all();
     if (hipGraphLaunch(exec, stream) != hipSuccess) return 7;
     if (hipStreamSynchronize(stream) != hipSuccess) return 8;
+    copy_now(mirror, arena, used);
     for (const Case &c : cases) check(c);
     for (const Fetch &f : fetches) {
       char got[32] = {}, want[32] = {};
@@ -388,7 +395,7 @@ int main() {
   uint64_t *all = (uint64_t *)dushmem_calloc(1, sizeof(uint64_t));
   dushmem_uint64_atomic_add(all, (uint64_t)failures, 0);
   dushmem_barrier_all();
-  if (me == 0 && *all == 0) std::printf("%d calls: all right\n", (int)calls);
+  if (me == 0 && look(all) == 0) std::printf("%d calls: all right\n", (int)calls);
   dushmem_finalize();
   return failures != 0;
 }

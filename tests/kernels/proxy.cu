@@ -14,6 +14,7 @@
 #include <dushmemx.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "memory.h"
 
 namespace d = dushmem::device;
 namespace px = dushmem::device::impl::proxy;
@@ -180,46 +181,49 @@ static void run_all(cudaStream_t stream) {
   Heap h = allocate(n);
   uint64_t *source = (uint64_t *)dushmem_malloc(32768), *back = (uint64_t *)dushmem_calloc(4096, 8);
   unsigned long long *wrong = (unsigned long long *)dushmem_calloc(8, 8);
-  for (int i = 0; i < 4096; i++) source[i] = (uint64_t)me << 32 | (uint64_t)(i * 7 + 1);
+  std::vector<uint64_t> words(4096);
+  for (int i = 0; i < 4096; i++) words[i] = (uint64_t)me << 32 | (uint64_t)(i * 7 + 1);
+  copy_now(source, words.data(), 32768);
   dushmem_barrier_all();
 
   order<<<1, 48, 0, stream>>>(h, 8, wrong);
   settle(stream);
-  CHECK(wrong[0] == 0);
+  CHECK(look(wrong) == 0);
 
   quiet<<<1, 64, 0, stream>>>(h, source, back, wrong + 1);
   settle(stream);
-  CHECK(wrong[1] == 0);
+  CHECK(look(wrong + 1) == 0);
 
   tickets<<<4, 256, 0, stream>>>(h);
   settle(stream);
   if (me == 0) {
-    CHECK(h.signals[8] == (uint64_t)n * 1024);
+    CHECK(look(h.signals + 8) == (uint64_t)n * 1024);
     int bad = 0;
-    for (int i = 0; i < n * 1024; i++) bad += h.seen[i] != 1;
+    for (uint64_t times : look(h.seen, (size_t)n * 1024)) bad += times != 1;
     CHECK(bad == 0);
-    CHECK(h.ints[2] == n * 512 && h.ints[3] == n * 512 && h.ints[4] == n * 32);
+    const std::vector<int> ints = look(h.ints, 5);
+    CHECK(ints[2] == n * 512 && ints[3] == n * 512 && ints[4] == n * 32);
   }
 
   // Only where a request costs little: the loopback keeps at most 512, and looks at each.
   const int each = n > 4 ? 10 : 100;
   flood<<<4, 256, 0, stream>>>(h, each);
   settle(stream);
-  for (int i = 0; i < 8; i++) CHECK(h.signals[16 + i] == (uint64_t)each * 128);
+  for (uint64_t count : look(h.signals + 16, 8)) CHECK(count == (uint64_t)each * 128);
 
   contexts<<<1, 30, 0, stream>>>(h, back, wrong + 2);
   settle(stream);
-  CHECK(wrong[2] == 0);
+  CHECK(look(wrong + 2) == 0);
 
   sizes<<<1, 40, 0, stream>>>((char *)h.data, (const char *)source, (char *)back, wrong + 3);
   settle(stream);
-  CHECK(wrong[3] == 0);
+  CHECK(look(wrong + 3) == 0);
 
   // The host's barrier covers what a kernel has put without a quiet.
   for (int round = 1; round <= 20; round++) {
     post<<<2, 8, 0, stream>>>(px::op_put_inline, 0, 8, 0, (me + 1) % n, (uint64_t)(h.data + 100), (uint64_t)round, 0, 0);
     settle(stream);
-    CHECK(h.data[100] == (uint64_t)round);
+    CHECK(look(h.data + 100) == (uint64_t)round);
     dushmem_barrier_all();
   }
 }
@@ -246,7 +250,7 @@ static void run_again() {
     }
     CHECK(cudaStreamSynchronize(stream) == cudaSuccess);
     dushmem_barrier_all();
-    CHECK(h.signals[0] == 20);
+    CHECK(look(h.signals) == 20);
     cudaStreamDestroy(stream);
     const int last = me == 0 && round == 2;
     if (last) std::printf(failures == 0 ? "all right\n" : "failures\n");

@@ -6,6 +6,7 @@
 #include <dushmemx.h>
 #include <pthread.h>
 #include <unistd.h>
+#include "memory.h"
 
 static int me, n, failures;
 static long *word;
@@ -55,10 +56,18 @@ static void context(int pe) {
   dushmem_ctx_long_p(ctx, word, value, pe);
   dushmem_ctx_destroy(ctx);
 }
+/* On a GPU a copy is what the host has for a store. */
+static void write_to(long *there) {
+#ifdef DUSHMEM_EMU
+  *(volatile long *)there = value;
+#else
+  put_here(there, value);
+#endif
+}
 static void store(int pe) {
   long *there = (long *)dushmem_ptr(word, pe);
   if (there)
-    *(volatile long *)there = value;
+    write_to(there);
   else
     dushmem_long_p(word, value, pe);
 }
@@ -139,7 +148,7 @@ static const Writer writers[] = {
 
 static void *store_here(void *) {
   usleep(15000);
-  *(volatile long *)word = value;
+  write_to(word);
   return nullptr;
 }
 
@@ -149,7 +158,7 @@ static void wait_for(const Writer &writer) {
     if ((long)seen != value) wrong(writer.name, (long)seen);
   } else {
     dushmem_long_wait_until(word, DUSHMEM_CMP_EQ, value);
-    if (*word != value) wrong(writer.name, *word);
+    if (look(word) != value) wrong(writer.name, look(word));
   }
 }
 
@@ -164,8 +173,8 @@ int main() {
   for (int turn = 0; turn < 2; turn++)
     for (const Writer &writer : writers) {
       value = turn * 1000 + (&writer - writers) + 10;
-      *word = value - 1;
-      *sig = (uint64_t)value - 1;
+      put_here(word, value - 1);
+      put_here(sig, (uint64_t)value - 1);
       dushmem_barrier_all();
       if (partner < n && me % 2 == turn) {
         wait_for(writer);
@@ -184,11 +193,11 @@ int main() {
     pthread_join(thread, nullptr);
   }
   dushmem_barrier_all();
-  *sig = 0;
+  put_here(sig, (uint64_t)0);
   dushmem_barrier_all();
   dushmem_uint64_atomic_add(sig, (uint64_t)failures, 0);
   dushmem_barrier_all();
-  if (me == 0 && *sig == 0) std::printf("all right\n");
+  if (me == 0 && look(sig) == 0) std::printf("all right\n");
   dushmem_finalize();
   return failures != 0;
 }

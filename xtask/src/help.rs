@@ -10,7 +10,10 @@ cargo xtask install --prefix DIR [--compat-names] [--profile PROFILE]
                                      the names that other projects' build files look for
 cargo xtask bench [--peer openmpi|raw] [--pairs N] [--pes LIST] [--rows LIST] [--active-sets] [--quick] [--limit SECONDS] [--out DIR] [--page FILE] [--prefix DIR]
                                      the library beside another one, run in turn: table, JSON, picture
+cargo xtask gpu-pack --out DIR [--arch ARCH] [--only LIST] [--sources] [--most MIB]
+                                     what is run on a machine with a GPU, in one folder that can be carried there
 cargo xtask codegen [--check]        writes headers, exported functions and tables from api/ (or only compares)
+cargo xtask ptx [--check]            compiles kernels/ for GPUs, to text that is checked in (or only compares)
 cargo xtask symbols [LIBRARY | --prefix DIR]
                                      compares the exported names of the library with the lists in api/names
 
@@ -63,12 +66,38 @@ Measures the library beside another one: one program, built for each, run in tur
 
 Exit code 1: a row misses its target, with the whole interval of its ratio. 2: nothing could be measured.";
 
+const GPU_PACK: &str = "\
+usage: cargo xtask gpu-pack --out DIR [--arch ARCH] [--only LIST] [--sources] [--most MIB]
+
+Installs a release, compiles the programs that tests/cuda/plan.txt names, and puts all of it into a folder with the
+script run.sh, which runs them on a machine that has a GPU and no Rust; where that has nvcc, `run.sh build` compiles there
+what is missing. Programs that are newer than
+their sources are not compiled again.
+
+  --out DIR     the folder; it is made
+  --arch ARCH   the GPU (sm_90)
+  --only LIST   these programs only
+  --sources     compiles nothing here: run.sh does
+  --most MIB    what the folder may weigh (48)
+
+nvcc is the one that DUSHMEM_NVCC names, or that `cargo xtask test` has installed. Exit code 1: something has failed.";
+
 const CODEGEN: &str = "\
 usage: cargo xtask codegen [--check]
 
 Writes headers, exported functions and tables of the documentation from the tables in api/.
 
   --check   only compares; exit code 1 where a file is not up to date";
+
+const PTX: &str = "\
+usage: cargo xtask ptx [--check]
+
+Compiles the library's own kernels, kernels/*.cu, to crates/cuda/ptx/*.ptx, which the driver compiles for the GPU when they
+are needed. Takes the nvcc in DUSHMEM_NVCC, that of `cargo xtask test`, or the one in PATH.
+
+  --check   only compares; without nvcc it says so. Text of another version of nvcc has to hold the same kernels
+
+Exit code 1: there is no nvcc, a source does not compile, or a text is not what its source gives.";
 
 const SYMBOLS: &str = "\
 usage: cargo xtask symbols [LIBRARY | --prefix DIR]
@@ -87,7 +116,9 @@ pub fn of(task: &str) -> Option<&'static str> {
         "test" => TEST,
         "install" => INSTALL,
         "bench" => BENCH,
+        "gpu-pack" => GPU_PACK,
         "codegen" => CODEGEN,
+        "ptx" => PTX,
         "symbols" => SYMBOLS,
         _ => return None,
     })
@@ -109,7 +140,7 @@ mod tests {
     #[test]
     fn the_list_has_the_options_of_each_task() {
         let lines: Vec<&str> = TASKS.lines().filter(|line| line.starts_with("cargo xtask ")).collect();
-        assert_eq!(lines.len(), 6);
+        assert_eq!(lines.len(), 8);
         for line in lines {
             let task = line.split(' ').nth(2).unwrap();
             let help = of(task).unwrap_or_else(|| panic!("{task} has no help"));

@@ -5,6 +5,8 @@ mod compat;
 mod demo;
 mod help;
 mod install;
+mod pack;
+mod ptx;
 mod symbols;
 mod test;
 mod tools;
@@ -33,8 +35,10 @@ fn main() -> ExitCode {
             });
         }
         "codegen" => codegen::run(rest),
+        "ptx" => ptx::command(rest),
         "symbols" => symbols::run(rest),
         "demo" => demo::command(rest),
+        "gpu-pack" => pack::command(rest),
         "install" => install::command(rest),
         "test" => test::command(rest),
         "help" | "--help" | "-h" => {

@@ -45,6 +45,11 @@ pub fn command(arguments: &[String]) -> Result<(), String> {
             "generated files are up to date",
             &["run", "--quiet", "-p", "xtask", "--", "codegen", "--check"],
         );
+        steps.run("kernels of the library are what is checked in", || {
+            let mut command = cargo();
+            command.args(["run", "--quiet", "-p", "xtask", "--", "ptx", "--check"]);
+            run(with_tools(&mut command, &prefix, nvcc.as_deref()))
+        });
         steps.cargo("format", &["fmt", "--all", "--check"]);
         steps.cargo("lints", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]);
         steps.run("links in the crates' documentation", || {

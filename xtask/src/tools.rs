@@ -71,6 +71,14 @@ pub fn install(target: &Path, gpu_compilers: bool) -> Result<Option<PathBuf>, St
     Ok(find_nvcc(target))
 }
 
+/// nvcc, from `DUSHMEM_NVCC` or from the wheels.
+pub fn nvcc(target: &Path) -> Result<PathBuf, String> {
+    let named = std::env::var_os("DUSHMEM_NVCC").map(PathBuf::from);
+    named.or_else(|| find_nvcc(target)).ok_or_else(|| {
+        "there is no nvcc: name it in DUSHMEM_NVCC, or let `cargo xtask test` install it".into()
+    })
+}
+
 fn debian(packages: &[&str]) {
     if !has("apt-get") || !is_root() {
         println!("not installed: {} (needs root and apt-get)", packages.join(", "));
@@ -110,7 +118,8 @@ fn wheels(target: &Path) -> Result<(), String> {
     run(pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(NVCC))
 }
 
-fn find_nvcc(target: &Path) -> Option<PathBuf> {
+/// nvcc from the wheels in the build folder.
+pub fn find_nvcc(target: &Path) -> Option<PathBuf> {
     let lib = target.join("venv/lib");
     let pythons = fs::read_dir(lib).ok()?.flatten();
     let nvidia = pythons.map(|python| python.path().join("site-packages/nvidia"));

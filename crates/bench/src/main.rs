@@ -1,7 +1,10 @@
 //! dushbench: what each operation costs, beside the raw operation measured in the same run.
+mod gpu;
 mod launch;
 mod report;
 mod rows;
+#[path = "peer/stats.rs"]
+mod stats;
 mod tools;
 
 use clap::{Parser, ValueEnum};
@@ -28,7 +31,7 @@ enum Section {
 }
 
 /// Measures dushmem on this machine. Every row stands beside the raw operation, measured in turn in the
-/// same run; both are medians.
+/// same run; both are medians. `dushbench gpu` measures beside NVSHMEM on a GPU: `dushbench gpu --help`.
 #[derive(Debug, Parser)]
 #[command(name = "dushbench", version)]
 struct Args {
@@ -40,6 +43,11 @@ struct Args {
 }
 
 fn main() -> ExitCode {
+    let mut words = std::env::args_os().skip(1);
+    // A command of its own, with its own options.
+    if words.next().is_some_and(|word| word == "gpu") {
+        return gpu::main(words);
+    }
     let args: Args = dushmem_cli::usage::parse_or_exit();
     match run(&args) {
         Ok(rows) => {

@@ -25,7 +25,12 @@ pub fn parse<P: Parser>(words: Vec<OsString>) -> Result<P, Stop> {
 
 /// Reads this process's command line; ends it, with code 2 where something is wrong.
 pub fn parse_or_exit<P: Parser>() -> P {
-    parse(std::env::args_os().collect()).unwrap_or_else(|stop| {
+    parse_words_or_exit(std::env::args_os().collect())
+}
+
+/// The same with these words, the program's name first.
+pub fn parse_words_or_exit<P: Parser>(words: Vec<OsString>) -> P {
+    parse(words).unwrap_or_else(|stop| {
         let code = match stop {
             Stop::Asked(text) => match outcome(text.print()) {
                 Ok(()) => 0,

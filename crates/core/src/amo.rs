@@ -145,7 +145,7 @@ impl World {
         let request = AmoRequest { op, wide: T::WIDE, value: value.to_bits(), cond: cond.to_bits() };
         let addr = dest as usize;
         if addr.is_multiple_of(size_of::<T>())
-            && let Some(at) = self.direct(ctx, addr, size_of::<T>(), pe)
+            && let Some(at) = self.direct_word(ctx, addr, size_of::<T>(), pe)
         {
             // SAFETY: an aligned word of mapped symmetric memory.
             let old = unsafe { mapped::execute(at as *mut u8, request) };
@@ -170,12 +170,17 @@ impl World {
         value: T,
         pe: i32,
     ) -> Result<()> {
-        if ctx.is_plain() {
-            // SAFETY: passed on.
-            return unsafe { self.amo(ctx, dest, op, value, value, pe) }.map(drop);
+        let (addr, value) = (dest as usize, value.to_bits());
+        let request = AmoRequest { op, wide: T::WIDE, value, cond: 0 };
+        if addr.is_multiple_of(size_of::<T>())
+            && let Some(at) = self.direct_word(ctx, addr, size_of::<T>(), pe)
+        {
+            // SAFETY: an aligned word of mapped symmetric memory.
+            unsafe { mapped::execute(at as *mut u8, request) };
+            self.ring(pe as usize);
+            return Ok(());
         }
-        let request = AmoRequest { op, wide: T::WIDE, value: value.to_bits(), cond: 0 };
-        self.amo_slow(ctx, dest as usize, request, pe, Some(core::ptr::null_mut())).map(drop)
+        self.amo_slow(ctx, addr, request, pe, Some(core::ptr::null_mut())).map(drop)
     }
 
     /// Performs `op` and stores the old value at `fetch`, both at any time up to a quiet.
@@ -197,13 +202,19 @@ impl World {
         if fetch.is_null() {
             return Err(Error::NoObject { arg: "fetch" });
         }
-        if ctx.is_plain() {
-            // SAFETY: passed on; `fetch` is the caller's.
-            unsafe { fetch.write(self.amo(ctx, dest, op, value, cond, pe)?) };
+        let request = AmoRequest { op, wide: T::WIDE, value: value.to_bits(), cond: cond.to_bits() };
+        let addr = dest as usize;
+        if addr.is_multiple_of(size_of::<T>())
+            && let Some(at) = self.direct(ctx, addr, size_of::<T>(), pe)
+        {
+            // SAFETY: an aligned word of mapped symmetric memory; `fetch` is the caller's.
+            unsafe { request.store(fetch.cast(), mapped::execute(at as *mut u8, request)) };
+            if op != AmoOp::Fetch {
+                self.ring(pe as usize);
+            }
             return Ok(());
         }
-        let request = AmoRequest { op, wide: T::WIDE, value: value.to_bits(), cond: cond.to_bits() };
-        self.amo_slow(ctx, dest as usize, request, pe, Some(fetch.cast())).map(drop)
+        self.amo_slow(ctx, addr, request, pe, Some(fetch.cast())).map(drop)
     }
 
     /// Everything but a heap word of a mapped peer of the world. `later`: store the old value there.
@@ -217,6 +228,11 @@ impl World {
         pe: i32,
         later: Option<*mut u8>,
     ) -> Result<u64> {
+        if self.has_devices()
+            && let Some(old) = self.device_amo(ctx, addr, request, pe, later)?
+        {
+            return Ok(old);
+        }
         let pe = self.target(ctx, "dest", addr, request.width(), pe).map_err(Error::without_length)?;
         if !addr.is_multiple_of(request.width()) {
             return Err(Error::Misaligned { arg: "dest", addr, align: request.width() });

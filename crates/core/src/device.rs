@@ -122,16 +122,23 @@ pub struct KernelTeam {
     pub words: u32,
     /// Bytes of the buffer that each member has at each other.
     pub cell: u32,
-    /// 0
-    pub reserved: u32,
+    /// [`KernelTeam::DIRECT`], or 0; from bit [`KernelTeam::BLOCKS`] on
+    /// [`crate::coll::device_slot::DeviceSlot::blocks`]. The same on all members.
+    pub flags: u32,
 }
 
 impl KernelTeam {
+    /// Kernels of all members load and store the memory of all members, of which there are few enough to do so.
+    pub const DIRECT: u32 = 1;
+    /// Members of a team with that flag, at most.
+    pub const MOST_DIRECT: usize = 64;
+    /// First bit of the number of blocks.
+    pub const BLOCKS: u32 = 8;
     /// Bits of a handle that say where in the table its team is.
     pub const SLOT_MASK: i32 = (1 << crate::team::SLOT_BITS) - 1;
     /// The entry of a slot without a team.
     pub const NONE: KernelTeam =
-        KernelTeam { my_pe: -1, n_pes: 0, pes: 0, slot: 0, handle: -1, words: 0, cell: 0, reserved: 0 };
+        KernelTeam { my_pe: -1, n_pes: 0, pes: 0, slot: 0, handle: -1, words: 0, cell: 0, flags: 0 };
 }
 
 impl KernelState {

@@ -26,7 +26,8 @@ impl std::fmt::Debug for KernelTeams {
 
 impl KernelTeam {
     /// What kernels see of a team, whose flags and buffers of this PE are at `slot`, in a world of so many PEs.
-    pub(crate) fn of(team: &Team, slot: DeviceSlot, world: usize) -> KernelTeam {
+    /// `direct`: kernels of all members reach all members, which all of them say alike.
+    pub(crate) fn of(team: &Team, slot: DeviceSlot, world: usize, direct: bool) -> KernelTeam {
         let members = team.pes().len();
         let everybody =
             members == world && team.pes().iter().enumerate().all(|(rank, &pe)| rank == pe as usize);
@@ -38,7 +39,8 @@ impl KernelTeam {
             handle: team.handle(),
             words: DeviceSlot::words(world) as u32,
             cell: DeviceSlot::cell(members) as u32,
-            reserved: 0,
+            flags: if direct { KernelTeam::DIRECT } else { 0 }
+                | (DeviceSlot::blocks(world) as u32) << KernelTeam::BLOCKS,
         }
     }
 }
@@ -59,8 +61,8 @@ impl KernelTeams {
     }
 
     /// A team was made, whose flags and buffers of this PE are at `slot`.
-    pub(crate) fn publish(&self, team: &Arc<Team>, slot: DeviceSlot, world: usize) {
-        let entry = KernelTeam { handle: handles::INVALID, ..KernelTeam::of(team, slot, world) };
+    pub(crate) fn publish(&self, team: &Arc<Team>, slot: DeviceSlot, world: usize, direct: bool) {
+        let entry = KernelTeam { handle: handles::INVALID, ..KernelTeam::of(team, slot, world, direct) };
         // SAFETY: the slot's only writer; no kernel uses a team that is being made.
         unsafe { self.entries[team.slot()].get().write(entry) };
         self.handle(team.slot()).store(team.handle(), Ordering::Release);

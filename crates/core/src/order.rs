@@ -27,10 +27,10 @@ impl World {
         self.check_alive()?;
         self.settle(ctx);
         self.order(ctx);
-        Ok(())
+        if self.has_devices() { self.flush_device() } else { Ok(()) }
     }
 
-    /// As [`World::fence`], of what the engine has been told.
+    /// As [`World::fence`], of what the engine has been told, in memory of the host.
     #[inline(always)]
     pub(crate) fn order(&self, ctx: &Context) {
         if !ctx.is_plain() {
@@ -46,10 +46,10 @@ impl World {
         self.check_alive()?;
         self.settle(ctx);
         self.complete(ctx);
-        Ok(())
+        if self.has_devices() { self.flush_device() } else { Ok(()) }
     }
 
-    /// As [`World::quiet`], of what the engine has been told.
+    /// As [`World::quiet`], of what the engine has been told, in memory of the host.
     #[inline(always)]
     pub(crate) fn complete(&self, ctx: &Context) {
         if !ctx.is_plain() {
@@ -78,7 +78,7 @@ impl World {
             self.transport().quiet(ctx.pending(), Some(&targets));
         }
         full_barrier();
-        Ok(())
+        if self.has_devices() { self.flush_device() } else { Ok(()) }
     }
 }
 

@@ -92,6 +92,10 @@ impl World {
         pe: i32,
         reuse: Reuse,
     ) -> Result<()> {
+        // SAFETY: passed on.
+        if self.has_devices() && unsafe { self.device_put(ctx, dest, source, bytes, pe, reuse)? } {
+            return Ok(());
+        }
         let target = self.target_or_empty(ctx, "dest", dest, bytes, pe)?;
         if near("source", source, bytes)? {
             let put = Put { pe: target, dest, source, bytes, reuse };
@@ -168,6 +172,10 @@ impl World {
         pe: i32,
         reuse: Reuse,
     ) -> Result<()> {
+        // SAFETY: passed on.
+        if self.has_devices() && unsafe { self.device_get(ctx, dest, source, bytes, pe, reuse)? } {
+            return Ok(());
+        }
         let target = match self.target_or_empty(ctx, "source", source, bytes, pe) {
             // The same executable has the same constants: a get from read-only data reads the own copy.
             Err(Error::NotSymmetric { .. }) if self.is_own_constant(source, bytes) && !dest.is_null() => {
@@ -191,9 +199,17 @@ impl World {
     /// As for [`World::put`].
     #[inline(always)]
     pub unsafe fn p<T: Scalar>(&self, ctx: &Context, dest: *mut T, value: T, pe: i32) -> Result<()> {
+        if let Some(at) = self.direct_word(ctx, dest as usize, size_of::<T>(), pe) {
+            // SAFETY: mapped symmetric memory of that length.
+            unsafe { mapped::copy(at as *mut u8, (&raw const value).cast(), size_of::<T>()) };
+            self.ring(pe as usize);
+            return Ok(());
+        }
         // SAFETY: the source is a local variable, reusable at return.
-        unsafe { self.put(ctx, dest.cast(), (&raw const value).cast(), size_of::<T>(), pe) }
-            .map_err(Error::without_length)
+        unsafe {
+            self.put_slow(ctx, dest as usize, (&raw const value).cast(), size_of::<T>(), pe, Reuse::AtReturn)
+        }
+        .map_err(Error::without_length)
     }
 
     /// Reads one value from `source` on PE `pe`.

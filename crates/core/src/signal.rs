@@ -130,6 +130,12 @@ impl World {
             self.ring(pe as usize);
             return Ok(());
         }
+        // SAFETY: passed on.
+        if self.has_devices()
+            && unsafe { self.device_put_signal(ctx, dest as usize, source, bytes, signal, pe, reuse)? }
+        {
+            return Ok(());
+        }
         let target = self.target(ctx, "sig_addr", signal.addr, 8, pe).map_err(Error::without_length)?;
         if !signal.addr.is_multiple_of(8) {
             return Err(Error::Misaligned { arg: "sig_addr", addr: signal.addr, align: 8 });
@@ -166,7 +172,9 @@ impl World {
     /// `sig` is an own symmetric word.
     #[inline]
     pub unsafe fn signal_fetch(&self, sig: *const u64) -> Result<u64> {
-        self.own_word("sig_addr", sig as usize, 8)?;
+        if let Some(heap) = self.word_place("sig_addr", sig as usize, 8)? {
+            return heap.seen(sig);
+        }
         // SAFETY: an aligned own symmetric word.
         Ok(unsafe { AtomicU64::from_ptr(sig.cast_mut()) }.load(Ordering::Acquire))
     }

@@ -68,6 +68,14 @@ impl World {
         strided: &Strided,
         pe: i32,
     ) -> Result<()> {
+        if self.has_devices() {
+            let (near, far) = ((source as usize, strided.sst), (dest as usize, strided.dst));
+            let (spans, blocks) = ([strided.source_span, strided.dest_span], (strided.block, strided.blocks));
+            // SAFETY: passed on.
+            if unsafe { self.device_strided(ctx, true, near, far, spans, blocks, pe)? } {
+                return Ok(());
+            }
+        }
         let target = self.target_or_empty(ctx, "dest", dest as usize, strided.dest_span, pe)?;
         if !near("source", source, strided.source_span)? {
             return Ok(());
@@ -138,6 +146,14 @@ impl World {
         strided: &Strided,
         pe: i32,
     ) -> Result<()> {
+        if self.has_devices() {
+            let (near, far) = ((dest as usize, strided.dst), (source as usize, strided.sst));
+            let (spans, blocks) = ([strided.dest_span, strided.source_span], (strided.block, strided.blocks));
+            // SAFETY: passed on.
+            if unsafe { self.device_strided(ctx, false, near, far, spans, blocks, pe)? } {
+                return Ok(());
+            }
+        }
         let target = self.target_or_empty(ctx, "source", source as usize, strided.source_span, pe)?;
         if !near("dest", dest, strided.dest_span)? {
             return Ok(());

@@ -367,9 +367,16 @@ impl World {
         let line = self.slot_line(slot, pes[0] as usize);
         self.device_slot(slot).begin(base);
         let team = self.teams().insert(slot, pes, me, line, base);
-        self.teams().kernels().publish(&team, self.device_slot(slot), self.n_pes() as usize);
+        let (slot, direct) = (self.device_slot(slot), self.reaches_all_of(&team));
+        self.teams().kernels().publish(&team, slot, self.n_pes() as usize, direct);
         self.publish_on_device(&team);
         team
+    }
+
+    /// Whether kernels load and store the memory of the members, who are few enough for that: see
+    /// [`KernelTeam::DIRECT`]. Which PEs they reach depends on the job, so all members find the same.
+    pub(crate) fn reaches_all_of(&self, team: &Team) -> bool {
+        team.pes().len() <= KernelTeam::MOST_DIRECT && team.pes().iter().all(|&pe| self.kernels_reach(pe as usize))
     }
 
     /// The table of teams for kernels: by slot, changed where it lies as teams come and go.

@@ -2,10 +2,12 @@
 //!
 //! Both see every way in which a word can be updated: puts, atomics, signals, stores through a mapped
 //! pointer. A wait that returns, and a test that succeeds, acquires what the updater ordered before.
+use crate::device_heap::DeviceHeap;
 use crate::error::{Call, Error, Result};
 use crate::job::WaitRecord;
 use crate::wait::{Naps, wait_for};
 use crate::world::World;
+use core::cell::RefCell;
 use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 /// A comparison, by NVSHMEM's numbers, which all name families use.
@@ -58,6 +60,19 @@ pub trait WaitInt: Copy + PartialOrd + 'static {
     fn shown(self) -> u64;
 }
 
+impl DeviceHeap {
+    /// A word of the own heap, as it is now.
+    pub(crate) fn seen<T: WaitInt>(&self, word: *const T) -> Result<T> {
+        let mut copy = [0u64];
+        let room: &mut [u8] = bytemuck::cast_slice_mut(&mut copy);
+        // SAFETY: the caller has checked the address; the copy is of a word, aligned.
+        unsafe {
+            self.device().peek(word as usize, &mut room[..size_of::<T>()])?;
+            Ok(T::load(copy.as_ptr().cast()))
+        }
+    }
+}
+
 macro_rules! wait_int {
     ($($int:ty, $atomic:ty, $unsigned:ty;)*) => {$(
         impl WaitInt for $int {
@@ -93,8 +108,11 @@ pub enum CmpValues<T> {
 }
 
 /// A set of words with its status array and values.
-struct Set<T> {
+struct Set<'a, T> {
     ivars: *const T,
+    /// Where they lie in memory of a device: then they are looked at in a copy, made anew for each look at the set.
+    device: Option<&'a DeviceHeap>,
+    copy: RefCell<Vec<u64>>,
     len: usize,
     /// Null, or non-zero where a word is excluded.
     status: *const i32,
@@ -102,7 +120,7 @@ struct Set<T> {
     values: CmpValues<T>,
 }
 
-impl<T: WaitInt> Set<T> {
+impl<T: WaitInt> Set<'_, T> {
     fn included(&self, i: usize) -> bool {
         // SAFETY: null, or an array as long as the set.
         self.status.is_null() || unsafe { self.status.add(i).read() } == 0
@@ -118,8 +136,26 @@ impl<T: WaitInt> Set<T> {
             // SAFETY: an array as long as the set.
             CmpValues::Each(values) => unsafe { values.add(i).read() },
         };
-        // SAFETY: checked to lie in own symmetric memory, aligned.
-        self.cmp.holds(unsafe { T::load(self.ivars.add(i)) }, value)
+        let first = if self.device.is_some() { self.copy.borrow().as_ptr().cast() } else { self.ivars };
+        // SAFETY: checked to lie in own symmetric memory, aligned; or a copy of as many words.
+        self.cmp.holds(unsafe { T::load(first.add(i)) }, value)
+    }
+
+    /// One look at the set.
+    fn look<R>(&self, look: impl FnOnce() -> R) -> Result<R> {
+        if let Some(heap) = self.device {
+            let (mut copy, bytes) = (self.copy.borrow_mut(), self.len * size_of::<T>());
+            copy.resize(bytes.div_ceil(8), 0);
+            let room: &mut [u8] = bytemuck::cast_slice_mut(&mut copy);
+            // SAFETY: checked to lie in the own heap.
+            unsafe { heap.device().peek(self.ivars as usize, &mut room[..bytes])? };
+        }
+        Ok(look())
+    }
+
+    /// The same in a wait, which an error ends.
+    fn wait<R>(&self, look: impl FnOnce() -> Option<R>) -> Option<Result<R>> {
+        self.look(look).transpose()
     }
 
     fn all_hold(&self) -> bool {
@@ -151,7 +187,11 @@ impl World {
     /// `ivar` is an own symmetric word that is only updated in the ways named above.
     #[inline]
     pub unsafe fn wait_until<T: WaitInt>(&self, call: Call, ivar: *const T, cmp: Cmp, value: T) -> Result<T> {
-        self.own_word("ivar", ivar as usize, size_of::<T>())?;
+        if let Some(heap) = self.word_place("ivar", ivar as usize, size_of::<T>())? {
+            let ready =
+                || heap.seen(ivar).map(|seen| Some(seen).filter(|&seen| cmp.holds(seen, value))).transpose();
+            return self.wait_for_own(call, ivar as usize, value.shown(), ready);
+        }
         // SAFETY: an aligned own symmetric word.
         let ready = || Some(unsafe { T::load(ivar) }).filter(|&seen| cmp.holds(seen, value));
         Ok(self.wait_for_own(call, ivar as usize, value.shown(), ready))
@@ -163,7 +203,9 @@ impl World {
     /// As for [`World::wait_until`].
     #[inline]
     pub unsafe fn test<T: WaitInt>(&self, ivar: *const T, cmp: Cmp, value: T) -> Result<bool> {
-        self.own_word("ivar", ivar as usize, size_of::<T>())?;
+        if let Some(heap) = self.word_place("ivar", ivar as usize, size_of::<T>())? {
+            return Ok(self.tested(cmp.holds(heap.seen(ivar)?, value)));
+        }
         // SAFETY: an aligned own symmetric word.
         Ok(self.tested(cmp.holds(unsafe { T::load(ivar) }, value)))
     }
@@ -181,8 +223,8 @@ impl World {
         values: CmpValues<T>,
     ) -> Result<()> {
         let set = self.set(ivars, len, status, cmp, values)?;
-        self.wait_for_own(Call::WaitUntilAll, ivars as usize, len as u64, || set.all_hold().then_some(()));
-        Ok(())
+        let ready = || set.wait(|| set.all_hold().then_some(()));
+        self.wait_for_own(Call::WaitUntilAll, ivars as usize, len as u64, ready)
     }
 
     /// Waits until one included word compares and returns its index; `usize::MAX` at once where none is
@@ -203,7 +245,8 @@ impl World {
             return Ok(usize::MAX);
         }
         let from = self.next_turn() % len;
-        Ok(self.wait_for_own(Call::WaitUntilAny, ivars as usize, len as u64, || set.find(from)))
+        let ready = || set.wait(|| set.find(from));
+        self.wait_for_own(Call::WaitUntilAny, ivars as usize, len as u64, ready)
     }
 
     /// Waits until at least one included word compares, stores the indices of all that do, and returns
@@ -228,8 +271,8 @@ impl World {
             return Err(Error::Null { arg: "indices" });
         }
         // SAFETY: the caller's array.
-        let ready = || Some(unsafe { set.collect(indices) }).filter(|&found| found > 0);
-        Ok(self.wait_for_own(Call::WaitUntilSome, ivars as usize, len as u64, ready))
+        let ready = || set.wait(|| Some(unsafe { set.collect(indices) }).filter(|&found| found > 0));
+        self.wait_for_own(Call::WaitUntilSome, ivars as usize, len as u64, ready)
     }
 
     /// True if all included words compare; true where none is included.
@@ -245,7 +288,7 @@ impl World {
         values: CmpValues<T>,
     ) -> Result<bool> {
         let set = self.set(ivars, len, status, cmp, values)?;
-        Ok(self.tested(set.all_hold()))
+        Ok(self.tested(set.look(|| set.all_hold())?))
     }
 
     /// Index of one included word that compares, or `usize::MAX`.
@@ -262,7 +305,7 @@ impl World {
     ) -> Result<usize> {
         let set = self.set(ivars, len, status, cmp, values)?;
         let from = if len == 0 { 0 } else { self.next_turn() % len };
-        let found = set.find(from);
+        let found = set.look(|| set.find(from))?;
         self.tested(found.is_some());
         Ok(found.unwrap_or(usize::MAX))
     }
@@ -285,7 +328,7 @@ impl World {
             return Err(Error::Null { arg: "indices" });
         }
         // SAFETY: the caller's array; nothing is stored where nothing is included.
-        let found = unsafe { set.collect(indices) };
+        let found = set.look(|| unsafe { set.collect(indices) })?;
         self.tested(found > 0);
         Ok(found)
     }
@@ -297,20 +340,21 @@ impl World {
         status: *const i32,
         cmp: Cmp,
         values: CmpValues<T>,
-    ) -> Result<Set<T>> {
+    ) -> Result<Set<'_, T>> {
         self.check_alive()?;
+        let mut device = None;
         if len > 0 {
             let bytes = len.checked_mul(size_of::<T>()).filter(|&bytes| bytes <= isize::MAX as usize);
             let why = "more than the address space";
             let bytes = bytes.ok_or(Error::BadValue { arg: "nelems", value: len as i64, why })?;
-            self.own_range("ivars", ivars as usize, bytes, size_of::<T>())?;
+            device = self.range_place("ivars", ivars as usize, bytes, size_of::<T>())?;
             if let CmpValues::Each(values) = values
                 && values.is_null()
             {
                 return Err(Error::Null { arg: "cmp_values" });
             }
         }
-        Ok(Set { ivars, len, status, cmp, values })
+        Ok(Set { ivars, device, copy: RefCell::default(), len, status, cmp, values })
     }
 
     /// A program that polls with tests must not keep the CPU from the PE that it waits for.
@@ -329,10 +373,10 @@ impl World {
         detail: u64,
         ready: impl FnMut() -> Option<R>,
     ) -> R {
-        let ready = core::cell::RefCell::new(ready);
+        let ready = RefCell::new(ready);
         let record =
             || WaitRecord { call: call as u32, team: -1, awaited: -1, address: address as u64, detail };
-        let seen = core::cell::RefCell::new(None);
+        let seen = RefCell::new(None);
         let mut naps = Naps::new(self.doorbell());
         wait_for(
             self.policy(),

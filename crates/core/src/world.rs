@@ -1,4 +1,6 @@
 //! One PE's view of its job.
+mod target;
+
 use crate::bootstrap::Bootstrap;
 use crate::buffers::Buffers;
 use crate::card;
@@ -237,6 +239,12 @@ impl World {
         self.stage.load(Ordering::Relaxed) != stage::OVER
     }
 
+    /// True for an address in this PE's heap in a device's memory.
+    #[inline(always)]
+    pub(crate) fn is_on_device(&self, addr: usize) -> bool {
+        self.has_devices() && self.device_heap().is_some_and(|heap| heap.contains(addr, 1))
+    }
+
     /// True where there are devices with memory of their own.
     #[inline(always)]
     pub(crate) fn has_devices(&self) -> bool {
@@ -416,151 +424,5 @@ impl World {
     /// The slot in which the calling thread notes what it waits for.
     pub(crate) fn wait_slot(&self) -> &WaitSlot {
         crate::job::wait_slot(&*self.boot)
-    }
-
-    /// The address to load and store for a heap object of a peer of the world; `None` for every case that
-    /// needs a closer look, among them all where the local buffer can be memory of a device.
-    #[inline(always)]
-    pub(crate) fn direct(&self, ctx: &Context, addr: usize, len: usize, pe: i32) -> Option<usize> {
-        let fits = ctx.is_plain() && (pe as u32 as usize) < self.n && self.window.in_heap(addr, len);
-        let plain = self.stage.load(Ordering::Relaxed) == stage::HOST;
-        if fits && plain { Some(self.window.peer(addr, pe as usize)) } else { None }
-    }
-
-    /// The same, for an operation without a local buffer.
-    #[inline(always)]
-    pub(crate) fn direct_word(&self, ctx: &Context, addr: usize, len: usize, pe: i32) -> Option<usize> {
-        let fits = ctx.is_plain() && (pe as u32 as usize) < self.n && self.window.in_heap(addr, len);
-        if fits && self.is_alive() { Some(self.window.peer(addr, pe as usize)) } else { None }
-    }
-
-    /// The world PE that `pe` means on a context.
-    pub(crate) fn world_pe(&self, ctx: &Context, pe: i32) -> Result<usize> {
-        match ctx.team() {
-            None if (0..self.n as i32).contains(&pe) => Ok(pe as usize),
-            None => Err(Error::BadPe { arg: "pe", pe, n: self.n, of: "this job" }),
-            Some(team) => {
-                let n = team.n_pes() as usize;
-                team.world_pe(pe).ok_or(Error::BadPe { arg: "pe", pe, n, of: "the context's team" })
-            }
-        }
-    }
-
-    /// Checks PE and address of an operation and gives the world PE.
-    pub(crate) fn target(
-        &self,
-        ctx: &Context,
-        arg: &'static str,
-        addr: usize,
-        len: usize,
-        pe: i32,
-    ) -> Result<usize> {
-        self.check_alive()?;
-        let pe = self.world_pe(ctx, pe)?;
-        match self.window.translate(addr, len, pe) {
-            Some(_) => Ok(pe),
-            None => Err(self.not_symmetric(arg, addr, len)),
-        }
-    }
-
-    /// As [`World::target`], but an operation of length zero may name any address.
-    pub(crate) fn target_or_empty(
-        &self,
-        ctx: &Context,
-        arg: &'static str,
-        addr: usize,
-        len: usize,
-        pe: i32,
-    ) -> Result<usize> {
-        if len > 0 {
-            return self.target(ctx, arg, addr, len, pe);
-        }
-        self.check_alive()?;
-        self.world_pe(ctx, pe)
-    }
-
-    /// Checks that a range is own symmetric memory, and its alignment; nothing is asked of an empty one.
-    pub(crate) fn own_range(&self, arg: &'static str, addr: usize, len: usize, align: usize) -> Result<()> {
-        self.check_alive()?;
-        if len > 0 && self.window.translate(addr, len, self.me).is_none() {
-            return Err(self.not_symmetric(arg, addr, len));
-        }
-        if len > 0 && !addr.is_multiple_of(align) {
-            return Err(Error::Misaligned { arg, addr, align });
-        }
-        Ok(())
-    }
-
-    #[inline]
-    pub(crate) fn own_word(&self, arg: &'static str, addr: usize, len: usize) -> Result<()> {
-        if self.window.in_heap(addr, len) && addr.is_multiple_of(len) && self.is_alive() {
-            return Ok(());
-        }
-        self.own_range(arg, addr, len, len).map_err(Error::without_length)
-    }
-
-    #[cold]
-    pub(crate) fn not_symmetric(&self, arg: &'static str, addr: usize, len: usize) -> Error {
-        if len > isize::MAX as usize {
-            // What became of a negative count.
-            let why = "more than the address space; was the number negative?";
-            return Error::BadValue { arg: "length", value: len as i64, why };
-        }
-        if addr == 0 {
-            return Error::Null { arg };
-        }
-        let hint = match self.window.peer_of(addr) {
-            Some(_) => " (this is another PE's memory, as ptr shows it: pass the own address instead)",
-            None if self.window.in_heap(addr, 0) => " (the range begins in the heap and ends outside)",
-            None if self.window.offset_of(addr).is_some() => {
-                " (the range begins in the globals and ends outside)"
-            }
-            None => "",
-        };
-        let statics = match self.statics {
-            None => ", or of a global of the executable",
-            Some(refusal) => refusal.hint(),
-        };
-        Error::NotSymmetric { arg, addr, len, statics, hint }
-    }
-
-    /// True for read-only data of the executable while its globals are symmetric.
-    pub(crate) fn is_own_constant(&self, addr: usize, len: usize) -> bool {
-        self.statics.is_none() && dushmem_os::image::is_constant(addr, len)
-    }
-
-    /// The address, in this process, of PE `pe`'s copy, where it may be loaded from.
-    pub(crate) fn mapped_address(&self, pe: usize, addr: usize, len: usize) -> Option<*const u8> {
-        if self.mapped { self.window.translate(addr, len, pe).map(|at| at as *const u8) } else { None }
-    }
-
-    /// A number for a symmetric object that is the same on all PEs.
-    pub(crate) fn symmetric_offset(&self, addr: usize) -> usize {
-        self.window.offset_of(addr).unwrap_or(0)
-    }
-
-    /// The own address of the symmetric object with that number.
-    pub(crate) fn symmetric_object(&self, offset: usize) -> Option<usize> {
-        self.window.object_at(offset)
-    }
-
-    /// The address at which this PE can load and store PE `pe`'s copy of the object at `addr`, or null.
-    pub fn ptr(&self, addr: *const u8, pe: i32) -> Result<*mut u8> {
-        self.check_alive()?;
-        let pe = self.world_pe(&self.default_context, pe)?;
-        if pe != self.me && !self.transport.maps(pe) {
-            return Ok(core::ptr::null_mut());
-        }
-        Ok(self.window.translate(addr as usize, 1, pe).map_or(core::ptr::null_mut(), |at| at as *mut u8))
-    }
-
-    /// True if the object at `addr` can be used in operations to PE `pe`.
-    pub fn addr_accessible(&self, addr: *const u8, pe: i32) -> bool {
-        self.pe_accessible(pe) && self.window.translate(addr as usize, 1, pe as usize).is_some()
-    }
-
-    /// True if operations to PE `pe` are possible.
-    pub fn pe_accessible(&self, pe: i32) -> bool {
-        self.is_alive() && (0..self.n as i32).contains(&pe)
     }
 }

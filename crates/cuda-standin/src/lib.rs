@@ -24,7 +24,8 @@
 //!
 //! Further functions for tests, to be found by `dlsym`: `standin_fail(const char *)` as the variable above,
 //! `standin_calls(const char *name)` counts calls, `standin_live(const char *kind)` counts objects that were not given
-//! back ("memory", "mappings", "streams", "events", "modules", "graphs", "host").
+//! back ("memory", "mappings", "streams", "events", "modules", "graphs", "host"), `standin_reach(address)` gives where the
+//! program may touch a byte of device memory.
 #![allow(non_snake_case, reason = "the driver's names")]
 
 #[macro_use]
@@ -57,5 +58,6 @@ pub fn path() -> PathBuf {
     found.unwrap_or_else(|| panic!("{name} is not built beside {}", test.display()))
 }
 
-/// PTX of kernels that only the stand-in knows: a wait, a delay, a store, a fault; and a module's state.
+/// PTX of kernels that only the stand-in knows: a wait, a delay, a store, a fault, operations on other PEs; and a module's
+/// state.
 pub const TEST_PTX: &str = include_str!("test.ptx");

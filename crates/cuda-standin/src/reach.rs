@@ -33,6 +33,12 @@ pub fn for_device(address: usize, len: usize, device: i32) -> Out<*mut u8> {
     if pinned::covers(address, len) { Ok(address as *mut u8) } else { Err(code::ILLEGAL_ADDRESS) }
 }
 
+/// Where the program may touch the byte at an address of device memory, for tests; 0 where there is none.
+#[unsafe(no_mangle)]
+pub extern "C" fn standin_reach(address: usize) -> usize {
+    memory::read(|spaces| spaces.view(address, 1, u64::MAX)).and_then(Result::ok).map_or(0, |at| at as usize)
+}
+
 /// Whether a call may name this range in a copy; of pageable memory, that it is there at all.
 pub fn check_copy(address: usize, len: usize) -> Out<Place> {
     let place = place(address);

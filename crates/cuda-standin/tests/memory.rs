@@ -43,6 +43,13 @@ fn windows_lie_where_they_are_wanted_and_share_memory_by_descriptor() {
     assert_eq!(cuMemMap(first + GRANULE, GRANULE, 0, handle, 0), 1);
     write(first + 3 * GRANULE / 2, &[5, 6]);
     assert_eq!(read(second + 3 * GRANULE / 2, 2), [5, 6]);
+    let seen = [first, second].map(|at| standin_reach(at + 3 * GRANULE / 2) as *mut u64);
+    // SAFETY: where the stand-in has mapped these words.
+    unsafe {
+        seen[0].write_volatile(8);
+        assert_eq!((seen[1].read_volatile(), standin_reach(window)), (8, 0));
+        seen[1].write_volatile(5);
+    }
     let mut kind = 0u32;
     ok(cuPointerGetAttribute((&raw mut kind).cast(), 2, second));
     assert_eq!(kind, 2);

@@ -3,6 +3,9 @@ use crate::context::{Context, is_active};
 use crate::driver::{self, CONNECTIONS_VARIABLE, Driver};
 use crate::facts;
 use crate::gpu::Gpu;
+use crate::on_stream::in_world;
+use crate::on_stream::stream::OnStream;
+use crate::ptx::NEAR;
 use crate::types;
 use crate::units;
 use dushmem_core::device::{
@@ -11,7 +14,7 @@ use dushmem_core::device::{
 use dushmem_core::device_heap::driver::HeapDevice;
 use dushmem_core::error::{Error, Result};
 use dushmem_core::world::World;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 /// NVIDIA's GPUs.
 #[derive(Clone, Copy, Debug, Default)]
@@ -27,6 +30,8 @@ pub fn device() -> Result<&'static dyn Device> {
 struct Bound {
     world: usize,
     gpu: Arc<Gpu>,
+    /// Its operations in streams, from the first one on.
+    streams: OnceLock<Arc<OnStream>>,
 }
 
 static BOUND: RwLock<Vec<Bound>> = RwLock::new(Vec::new());
@@ -39,6 +44,39 @@ fn key(world: &World) -> usize {
 pub fn of(world: &World) -> Option<Arc<Gpu>> {
     let bound = BOUND.read().unwrap_or_else(PoisonError::into_inner);
     bound.iter().find(|bound| bound.world == key(world)).map(|bound| Arc::clone(&bound.gpu))
+}
+
+/// The PE of this device leaves its job, and its world's address may be another one's soon: waits for what is in
+/// streams.
+pub(crate) fn leave(gpu: &Gpu) -> Result<()> {
+    end(|bound| core::ptr::eq(Arc::as_ptr(&bound.gpu), gpu));
+    gpu.wait_for_program()
+}
+
+/// Takes a PE from the list when its kernels, and the threads of this side that streams wait for, have nothing to do.
+fn end(which: impl Fn(&Bound) -> bool) {
+    let mut bound = BOUND.write().unwrap_or_else(PoisonError::into_inner);
+    let found = bound.iter().position(which);
+    let gone = found.map(|at| bound.swap_remove(at));
+    drop(bound);
+    // The engine hears of failures when it leaves the device.
+    if let Some(Bound { gpu, streams, .. }) = gone {
+        let _ = gpu.wait_for_program();
+        drop(streams);
+    }
+}
+
+/// A PE's operations in streams.
+pub(crate) fn streams(world: &Arc<World>) -> Result<Arc<OnStream>> {
+    let bound = BOUND.read().unwrap_or_else(PoisonError::into_inner);
+    let Some(bound) = bound.iter().find(|bound| bound.world == key(world)) else {
+        return Err(Error::NotInitialised);
+    };
+    if let Some(streams) = bound.streams.get() {
+        return Ok(Arc::clone(streams));
+    }
+    let made = Arc::new(in_world::make(world, &bound.gpu)?);
+    Ok(Arc::clone(bound.streams.get_or_init(|| made)))
 }
 
 /// The devices of all PEs of this process.
@@ -96,14 +134,7 @@ impl Device for Cuda {
     }
 
     fn detach(&self, world: &World) {
-        let mut bound = BOUND.write().unwrap_or_else(PoisonError::into_inner);
-        let found = bound.iter().position(|bound| bound.world == key(world));
-        let gone = found.map(|at| bound.swap_remove(at));
-        drop(bound);
-        // The engine may still have it, for the rest of its own end.
-        if let Some(Bound { gpu, .. }) = gone {
-            gpu.proxy.stop();
-        }
+        end(|bound| bound.world == key(world));
     }
 
     fn allocate(&self, _request: &HeapRequest) -> Result<Box<dyn DeviceMemory>> {
@@ -120,20 +151,17 @@ impl Device for Cuda {
 
     unsafe fn enqueue(
         &self,
-        _world: &Arc<World>,
-        _stream: StreamHandle,
-        _call: &'static str,
-        _op: StreamOp,
+        world: &Arc<World>,
+        stream: StreamHandle,
+        call: &'static str,
+        op: StreamOp,
     ) -> Result<()> {
-        Err(Error::NotSupported("operations in stream order on a GPU".into()))
+        // SAFETY: passed on.
+        unsafe { in_world::enqueue(world, stream, call, op) }
     }
 
     fn synchronize(&self, stream: StreamHandle) -> Result<()> {
-        let driver = driver::get()?;
-        let stream = types::Stream(stream.0 as *mut _);
-        // SAFETY: the program's stream.
-        unsafe { driver.stream_synchronize(stream) }
-            .map_err(|why| why.doing(format_args!("waiting for stream {:p}", stream.0)))
+        in_world::synchronize(stream)
     }
 
     fn bind(&self, world: &Arc<World>, insist: bool) -> Result<Option<Arc<dyn HeapDevice>>> {
@@ -142,8 +170,8 @@ impl Device for Cuda {
         }
         let driver = driver::get()?;
         let Some(context) = chosen(driver, insist)? else { return Ok(None) };
-        let gpu = Arc::new(Gpu::open(context, Some(world))?);
-        let bound = Bound { world: key(world), gpu: Arc::clone(&gpu) };
+        let gpu = Arc::new(Gpu::open(context, Some(world), NEAR)?);
+        let bound = Bound { world: key(world), gpu: Arc::clone(&gpu), streams: OnceLock::new() };
         BOUND.write().unwrap_or_else(PoisonError::into_inner).push(bound);
         Ok(Some(gpu))
     }
@@ -159,7 +187,7 @@ impl Device for Cuda {
 
     unsafe fn loaded(&self, world: &Arc<World>, module: Loaded, there: bool) -> Result<()> {
         match of(world) {
-            Some(gpu) => gpu.know(module, there),
+            Some(gpu) => gpu.loaded(module, there),
             // The engine binds before it calls; without a device nothing is left to take from a list.
             None if !there => Ok(()),
             None => Err(Error::Device("no GPU is bound yet: allocate symmetric memory first".into())),

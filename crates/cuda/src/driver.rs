@@ -73,6 +73,9 @@ pub fn get() -> Result<&'static Driver> {
 fn load() -> Result<Driver> {
     let name = library_name();
     let was_loaded = Library::loaded(&name).is_some();
+    if !was_loaded {
+        ask_for_queues();
+    }
     let library = Library::open(&name).map_err(|why| {
         Error::NotSupported(format!(
             "there is no CUDA driver: {why}; install NVIDIA's driver, version {} or newer, or name its library in \
@@ -105,6 +108,15 @@ fn load() -> Result<Driver> {
     // SAFETY: no arguments to get wrong.
     unsafe { functions.init(0) }.map_err(|why| no_use(&name, why, &functions))?;
     Ok(Driver { functions, version: found, library: name, was_loaded })
+}
+
+/// Streams that share one of the driver's queues wait for each other, and a stream of the library may then wait for a
+/// kernel that waits for what the stream does. The driver takes the number from the environment when it starts.
+fn ask_for_queues() {
+    if std::env::var_os(CONNECTIONS_VARIABLE).is_none() && dushmem_os::image::threads() == 1 {
+        // SAFETY: no other thread reads the environment now.
+        unsafe { std::env::set_var(CONNECTIONS_VARIABLE, "32") };
+    }
 }
 
 fn shown(number: i32) -> String {

@@ -9,10 +9,10 @@ use crate::memory::{self, Chunk, Plain, Spaces, Tables};
 use crate::notice::Notice;
 use crate::pinned::{Arena, Cell, Pinned};
 use crate::proxy::PeProxy;
+use crate::ptx::{FAR, Image};
 use crate::state::States;
 use crate::types::{self, *};
 use crate::waiting::Waiting;
-use core::ffi::CStr;
 use core::ptr::null_mut;
 use dushmem_core::device::{DeviceMemory, Export, KernelState};
 use dushmem_core::device_heap::driver::{Agreed, Sharing};
@@ -61,6 +61,8 @@ pub struct Gpu {
     pub(crate) answer: Cell,
     pub(crate) peeked: Cell,
     library: Library,
+    /// Whether the kernels for PEs behind the proxy are loaded.
+    far: Mutex<bool>,
     /// Work in the order in which it was begun.
     pub(crate) data: Lane,
     /// What must not wait for that: looks at words, states of modules.
@@ -96,7 +98,7 @@ pub const NO_CHUNKS_VARIABLE: &str = "DUSHMEM_DISABLE_CUDA_VMM";
 
 impl Gpu {
     /// A PE begins to use the device of a context. `None`: nobody's, for measurements and tests.
-    pub fn open(context: Context, world: Option<&Arc<World>>) -> Result<Gpu> {
+    pub fn open(context: Context, world: Option<&Arc<World>>, images: &[Image]) -> Result<Gpu> {
         let pe = world.map(|world| world.my_pe() as usize);
         let (waiting, short) = match world {
             Some(world) => (Waiting::of(world), Waiting::within(world)),
@@ -105,7 +107,7 @@ impl Gpu {
         let (driver, device) = (context.driver(), context.device());
         let context = Arc::new(context);
         let mut facts = Facts::of(driver, &context)?;
-        let library = Library::load(&context)?;
+        let library = Library::load(&context, images)?;
         facts.blocks = library.resident(THREADS)?;
         let (data, side) = (Lane::new(&context)?, Lane::new(&context)?);
         let gpu = Gpu {
@@ -118,6 +120,7 @@ impl Gpu {
             answer: Cell::new(&context)?,
             peeked: Cell::new(&context)?,
             library,
+            far: Mutex::new(false),
             data,
             side,
             pins: Mutex::default(),
@@ -144,7 +147,7 @@ impl Gpu {
     }
 
     /// A kernel of the library.
-    pub fn kernel(&self, name: &CStr) -> Result<Kernel> {
+    pub fn kernel(&self, name: &str) -> Result<Kernel> {
         self.library.kernel(name)
     }
 
@@ -230,7 +233,10 @@ impl Gpu {
         unsafe {
             match special.contains(&stream) {
                 true => driver.ctx_get_current(&raw mut context),
-                false => driver.stream_get_ctx(stream, &raw mut context),
+                // The call needs a context, whichever.
+                false => {
+                    self.context.enter().and_then(|_entered| driver.stream_get_ctx(stream, &raw mut context))
+                }
             }
         }
         .map_err(|why| why.doing(format_args!("stream = {:p}", stream.0)))?;
@@ -280,9 +286,23 @@ impl Gpu {
     pub(crate) fn completed(&self, state: &KernelState) -> Result<KernelState> {
         let mut state = KernelState { notice: self.notice.device(), ..*state };
         if state.remote > 0 && state.proxy == 0 {
+            self.load_far()?;
             state.proxy = self.proxy.start(&self.context)?;
         }
         Ok(state)
+    }
+
+    /// Loads the kernels for PEs behind the proxy, once.
+    fn load_far(&self) -> Result<()> {
+        let mut done = self.far.lock().unwrap_or_else(PoisonError::into_inner);
+        if !*done {
+            for image in FAR {
+                let module = self.library.add(image)?;
+                self.states.add_own(&self.context, module)?;
+            }
+            *done = true;
+        }
+        Ok(())
     }
 
     pub(crate) fn name_and_capability(&self) -> String {

@@ -119,6 +119,6 @@ impl HeapDevice for Gpu {
     }
 
     fn leave(&self) -> Result<()> {
-        self.wait_for_program()
+        crate::device::leave(self)
     }
 }

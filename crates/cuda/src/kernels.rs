@@ -1,12 +1,13 @@
 //! The library's own kernels: loaded once for each PE, so that each has globals of its own.
 use crate::context::Context;
 use crate::error::{Driven, Failure};
-use crate::ptx::IMAGES;
+use crate::ptx::Image;
 use crate::types::{self, FUNCTION_LOCAL_BYTES};
 use core::ffi::{CStr, c_void};
 use dushmem_core::error::{Error, Result};
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::ffi::CString;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 /// The variable of a module that holds what its kernels know of the PE.
 pub const STATE: &CStr = c"dushmem_impl_state";
@@ -33,47 +34,59 @@ impl Shape {
 #[derive(Debug)]
 pub struct Library {
     context: Arc<Context>,
+    loaded: RwLock<Loaded>,
+}
+
+#[derive(Debug, Default)]
+struct Loaded {
     modules: Vec<types::Module>,
-    kernels: HashMap<&'static CStr, Kernel>,
+    kernels: HashMap<&'static str, Kernel>,
 }
 
 impl Library {
-    /// Loads all modules and all their kernels: loading one later could wait for kernels of the program.
-    pub fn load(context: &Arc<Context>) -> Result<Library> {
-        let driver = context.driver();
-        let _relaxed = context.enter_relaxed()?;
-        let mut library =
-            Library { context: Arc::clone(context), modules: Vec::new(), kernels: HashMap::new() };
-        for image in IMAGES {
-            let mut module = types::Module::NULL;
-            let doing =
-                |why: Failure| why.doing(format_args!("loading the library's kernels ({})", image.name));
-            // SAFETY: a place for a handle, and text that ends with a zero.
-            unsafe { driver.module_load_data(&raw mut module, image.ptx.as_ptr().cast()) }.map_err(doing)?;
-            library.modules.push(module);
-            for name in image.kernels {
-                let mut function = types::Function::NULL;
-                let mut local = 0;
-                // SAFETY: a place for a handle and a number, and a C string. The attribute has the driver load what
-                // it may have put off.
-                unsafe {
-                    driver.module_get_function(&raw mut function, module, name.as_ptr()).map_err(doing)?;
-                    driver
-                        .func_get_attribute(&raw mut local, FUNCTION_LOCAL_BYTES, function)
-                        .map_err(doing)?;
-                    let _ = driver.func_load(function);
-                }
-                library.kernels.insert(name, Kernel(function));
-            }
+    /// Loads modules.
+    pub fn load(context: &Arc<Context>, images: &[Image]) -> Result<Library> {
+        let library = Library { context: Arc::clone(context), loaded: RwLock::default() };
+        for image in images {
+            library.add(image)?;
         }
         Ok(library)
     }
 
+    /// Loads a module and all its kernels: loading one later could wait for kernels of the program.
+    pub fn add(&self, image: &Image) -> Result<types::Module> {
+        let driver = self.context.driver();
+        let _relaxed = self.context.enter_relaxed()?;
+        let mut loaded = self.loaded.write().unwrap_or_else(PoisonError::into_inner);
+        let mut module = types::Module::NULL;
+        let doing = |why: Failure| why.doing(format_args!("loading the library's kernels ({})", image.name));
+        // SAFETY: a place for a handle, and text that ends with a zero.
+        unsafe { driver.module_load_data(&raw mut module, image.ptx.as_ptr().cast()) }.map_err(doing)?;
+        loaded.modules.push(module);
+        for name in image.kernels() {
+            let mut function = types::Function::NULL;
+            let c_name = CString::new(name).unwrap_or_default();
+            let mut local = 0;
+            // SAFETY: a place for a handle and a number, and a C string. The attribute has the driver load what it may
+            // have put off.
+            unsafe {
+                driver.module_get_function(&raw mut function, module, c_name.as_ptr()).map_err(doing)?;
+                driver.func_get_attribute(&raw mut local, FUNCTION_LOCAL_BYTES, function).map_err(doing)?;
+                let _ = driver.func_load(function);
+            }
+            loaded.kernels.insert(name, Kernel(function));
+        }
+        Ok(module)
+    }
+
+    fn loaded(&self) -> RwLockReadGuard<'_, Loaded> {
+        self.loaded.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The kernel of that name.
-    pub fn kernel(&self, name: &CStr) -> Result<Kernel> {
-        self.kernels.get(name).copied().ok_or_else(|| {
-            Error::Device(format!("the library has no kernel {} in this build", name.to_string_lossy()))
-        })
+    pub fn kernel(&self, name: &str) -> Result<Kernel> {
+        let found = self.loaded().kernels.get(name).copied();
+        found.ok_or_else(|| Error::Device(format!("the library has no kernel {name} for this PE")))
     }
 
     /// Blocks of so many threads that the device runs at the same time, of whichever of the kernels takes most.
@@ -84,7 +97,7 @@ impl Library {
             crate::facts::attribute(driver, self.context.device(), types::ATTRIBUTE_MULTIPROCESSORS).max(1)
                 as u32;
         let mut least = u32::MAX;
-        for kernel in self.kernels.values() {
+        for kernel in self.loaded().kernels.values() {
             let (mut blocks, mut most) = (0, 0);
             // SAFETY: places for two numbers, and an own kernel.
             unsafe {
@@ -99,8 +112,8 @@ impl Library {
     }
 
     /// The modules.
-    pub fn modules(&self) -> &[types::Module] {
-        &self.modules
+    pub fn modules(&self) -> Vec<types::Module> {
+        self.loaded().modules.clone()
     }
 
     /// Puts a kernel into a stream. Each parameter stands in the low bytes of a word.
@@ -162,7 +175,7 @@ impl Drop for Library {
             return;
         }
         let Ok(_relaxed) = self.context.enter_relaxed() else { return };
-        for &module in &self.modules {
+        for &module in &self.loaded().modules {
             // SAFETY: loaded by this; no kernel of it runs any more.
             let _ = unsafe { self.context.driver().module_unload(module) };
         }

@@ -16,6 +16,7 @@
 //! | [`units`] | translation units of the program with kernels |
 //! | [`state`] | what kernels know of the PE, in all modules that have to know it |
 //! | [`gpu`] | the device of a PE, which all of these belong to |
+//! | [`on_stream`] | operations in streams of the program |
 //! | `moves` | copies, stores, loads, atomics |
 //! | `heap_device` [`device`] | the engine's traits |
 //! | [`notice`] | kernels that wait for each other on a device that is used in turns |
@@ -36,6 +37,7 @@ pub mod lane;
 pub mod memory;
 mod moves;
 pub mod notice;
+pub mod on_stream;
 pub mod pinned;
 pub mod pins;
 pub mod proxy;

@@ -8,7 +8,7 @@ use dushmem_core::error::{Error, Result};
 use dushmem_core::size::Size;
 use std::ops::Range;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 /// Address space that the PE has reserved; given back when nothing uses it any more.
 #[derive(Debug)]
@@ -54,12 +54,30 @@ impl Drop for Spaces {
         if self.context.is_forked() {
             return;
         }
-        let Ok(_relaxed) = self.context.enter_relaxed() else { return };
-        for range in self.ranges.get_mut().unwrap_or_else(PoisonError::into_inner) {
-            // SAFETY: reserved by this; chunks in it are gone, they keep it.
-            let _ = unsafe { self.context.driver().mem_address_free(range.start as Address, range.len()) };
-        }
+        let ranges = core::mem::take(self.ranges.get_mut().unwrap_or_else(PoisonError::into_inner));
+        left_over().extend(ranges);
+        give_back(&self.context);
     }
+}
+
+/// Address space that nobody needs any more, but in which another PE of this process may still have memory.
+static LEFT_OVER: Mutex<Vec<Range<usize>>> = Mutex::new(Vec::new());
+
+fn left_over() -> MutexGuard<'static, Vec<Range<usize>>> {
+    LEFT_OVER.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Gives back what is left over, as far as nothing is mapped in it: the driver refuses the rest.
+fn give_back(context: &Context) {
+    let mut left = left_over();
+    if left.is_empty() {
+        return;
+    }
+    let Ok(_relaxed) = context.enter_relaxed() else { return };
+    left.retain(|range| {
+        // SAFETY: reserved by this library, and taken from its owner.
+        unsafe { context.driver().mem_address_free(range.start as Address, range.len()) }.is_err()
+    });
 }
 
 /// What memory of the device is made of.
@@ -234,6 +252,7 @@ impl Drop for Chunk {
             let _ = context.driver().mem_unmap(self.at as Address, self.bytes);
             let _ = context.driver().mem_release(self.allocation);
         }
+        give_back(context);
     }
 }
 

@@ -9,11 +9,10 @@ use crate::waiting::Waiting;
 use dushmem_core::amo::{AmoOp, AmoRequest};
 use dushmem_core::device_heap::driver::Combine;
 use dushmem_core::error::{Error, Result};
-use std::ffi::CStr;
 
-const AMO: &CStr = c"dushmem_k_amo";
-const COMBINE: &CStr = c"dushmem_k_combine";
-const COPY_STRIDED: &CStr = c"dushmem_k_copy_strided";
+const AMO: &str = "dushmem_k_amo";
+const COMBINE: &str = "dushmem_k_combine";
+const COPY_STRIDED: &str = "dushmem_k_copy_strided";
 
 /// Bytes that a thread of a kernel moves before more blocks pay.
 const BYTES_PER_THREAD: usize = 64;
@@ -311,7 +310,7 @@ fn number(bytes: [u8; 16]) -> u64 {
 }
 
 /// A strided copy as one of rows: an element each, whose pitches are the strides.
-fn rows(
+pub(crate) fn rows(
     dest: usize,
     dest_stride: usize,
     source: usize,

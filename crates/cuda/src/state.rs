@@ -61,7 +61,7 @@ impl States {
     /// No state yet; the library's own kernels have to know it.
     pub fn new(context: &Arc<Context>, library: &Library) -> Result<States> {
         let mut variables = Vec::new();
-        for &module in library.modules() {
+        for module in library.modules() {
             if let Some((at, bytes)) = variable(context, Loaded::Module(module.0 as usize))? {
                 variables.push(Variable { of: None, at, bytes });
             }
@@ -71,6 +71,14 @@ impl States {
 
     fn known(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A further module of the library's own has to know it.
+    pub(crate) fn add_own(&self, context: &Context, module: types::Module) -> Result<()> {
+        if let Some((at, bytes)) = variable(context, Loaded::Module(module.0 as usize))? {
+            self.known().variables.push(Variable { of: None, at, bytes });
+        }
+        Ok(())
     }
 
     /// The state, as far as there is one.
@@ -120,7 +128,7 @@ impl Gpu {
 
     /// What the program has loaded has to know the state, and each later one; or it goes away. Nothing happens for what
     /// has no variable for it.
-    pub(crate) fn know(&self, loaded: Loaded, there: bool) -> Result<()> {
+    pub fn loaded(&self, loaded: Loaded, there: bool) -> Result<()> {
         let found = match there {
             true => variable(self.context(), loaded).map_err(|why| why.doing(format_args!("{loaded:x?}")))?,
             false => None,

@@ -239,6 +239,7 @@ numbers! {
     ATTRIBUTE_VMM: c_uint = 102;
     ATTRIBUTE_FD_HANDLES: c_uint = 103;
     ATTRIBUTE_STREAM_MEM_OPS_64: c_uint = 122;
+    ATTRIBUTE_STREAM_WAIT_NOR: c_uint = 123;
     ATTRIBUTE_MPS: c_uint = 133;
 
     FUNCTION_MAX_THREADS: c_uint = 0;

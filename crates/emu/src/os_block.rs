@@ -4,19 +4,22 @@
 //! An OS thread that runs blocks leads a team of others, one for each thread of a block, which stays with it. What
 //! the block's threads share (barriers, meetings of warps) is under one lock; a thread that waits sleeps on a word.
 //! `__shared__` variables can't be thread-local here: dushcc makes them references into [`Statics`].
+mod elsewhere;
+
 use crate::block::{NAP, Place, Position, YIELDS as YIELDS_IN_LOOPS, shared_memory};
 use crate::board::{Board, What, lock, pack};
 use crate::grid::{Dim3, Grid};
 use crate::warp::{Came, Meeting, Warps};
 use crate::{device, fiber, watch};
 use dushmem_core::wait::{Giving, Yielded, set_give_way};
+use dushmem_os::clock::ThreadClock;
 use dushmem_os::futex;
 use std::alloc::Layout;
 use std::cell::{Cell, RefCell};
 use std::ptr;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU32};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 
 /// OS threads of all teams.
@@ -46,8 +49,9 @@ unsafe impl Send for Job {}
 struct State {
     threads: u32,
     returned: u32,
-    /// Threads at the barrier, and in meetings of warps.
+    /// Threads at the barrier, which these are, and threads in meetings of warps.
     arrived: u32,
+    at_barrier: Vec<u32>,
     seated: u32,
     warps: Warps,
     barriers: u64,
@@ -72,6 +76,8 @@ struct Team {
     epoch: AtomicU32,
     /// By thread: 1 when its meeting is over.
     seats: Vec<AtomicU32>,
+    /// By thread: the CPU time that it has used.
+    clocks: Vec<OnceLock<ThreadClock>>,
     statics: Statics,
     board: Arc<Board>,
 }
@@ -126,6 +132,7 @@ pub(crate) fn run(grid: &Grid) -> u64 {
             state: Mutex::default(),
             epoch: AtomicU32::new(0),
             seats: (0..MOST).map(|_| AtomicU32::new(0)).collect(),
+            clocks: (0..MOST).map(|_| OnceLock::new()).collect(),
             statics: Statics::default(),
             board: Board::new(MOST),
         }),
@@ -225,6 +232,9 @@ impl Team {
     /// What a member does until its leader ends.
     fn serve(self: Arc<Self>, rank: u32, mut seen: u32) {
         crate::fault::watch_thread();
+        if let Some(clock) = ThreadClock::own() {
+            let _ = self.clocks[rank as usize].set(clock);
+        }
         loop {
             doze(&self.start, seen, None);
             if self.quit.load(Acquire) {
@@ -299,6 +309,7 @@ impl Team {
         state.voted = (std::mem::take(&mut state.votes), state.threads - state.returned);
         state.barriers += 1;
         state.arrived = 0;
+        state.at_barrier.clear();
         self.board.progress.fetch_add(1, Relaxed);
         self.epoch.fetch_add(1, AcqRel);
         futex::wake_all(&self.epoch);
@@ -314,6 +325,13 @@ impl Team {
         let dims = lock(&self.board.launch).as_ref().map(|launch| launch.block);
         let spell = |number| dims.map_or_else(String::new, |dims| dims.at(number).to_string());
         watch::stuck(&self.board, &state.warps.explain(spell))
+    }
+
+    /// The lanes of a thread's warp that are at the first line go on.
+    fn settle_warp(&self, state: &mut State, rank: u32) {
+        let mut woken = Vec::new();
+        state.warps.settle_warp(rank, &mut woken);
+        self.wake(state, &woken);
     }
 
     fn settle(&self, state: &mut State) -> bool {
@@ -346,6 +364,7 @@ impl Member {
             team.release(&mut state);
         } else {
             let epoch = team.epoch.load(Acquire);
+            state.at_barrier.push(self.rank);
             team.check(state);
             doze(&team.epoch, epoch, None);
         }
@@ -428,8 +447,8 @@ pub(crate) fn grid() -> Option<*const Grid> {
     member().map(|member| member.job.grid)
 }
 
-/// A meeting of lanes without a mask takes those that have come after this time.
-const PATIENCE: Duration = Duration::from_millis(50);
+/// After this time a lane that waits in a meeting without a mask asks where the others are.
+const PATIENCE: Duration = Duration::from_millis(10);
 
 /// # Safety
 /// What the meeting points to is valid.
@@ -451,11 +470,18 @@ pub(crate) unsafe fn warp_meet(what: &Meeting) -> Result<(), String> {
         state.seated += 1;
         team.check(state);
         let limit = (what.mask == 0).then_some(PATIENCE);
+        let (threads, width) = (member.job.threads, device::warp());
+        let mut mark = None;
         while !doze(seat, 0, limit) {
+            let mark = mark.get_or_insert_with(|| team.mark(rank, threads, width));
             let mut state = lock(&team.state);
-            if seat.load(Acquire) == 0 {
-                team.settle(&mut state);
+            let at_barrier = state.at_barrier.iter().filter(|&&other| other / width == rank / width);
+            let here =
+                at_barrier.fold(state.warps.accounted(rank), |lanes, other| lanes | 1 << (other % width));
+            if seat.load(Acquire) == 0 && team.are_elsewhere(mark, rank, threads, width, here) {
+                team.settle_warp(&mut state, rank);
             }
+            team.renew(mark, rank, threads, width);
         }
         seat.store(0, Release);
     } else {

@@ -233,15 +233,27 @@ impl Warps {
     pub fn settle(&mut self, woken: &mut impl Extend<u32>) -> bool {
         let mut any = false;
         for warp in 0..self.returned.len() as u32 {
-            let open = |(_, round): &(usize, &Round)| round.warp == warp && round.what.mask == 0;
-            let first = self.rounds.iter().enumerate().filter(open).min_by_key(|(_, round)| round.what.line);
-            if let Some((at, _)) = first {
-                let round = self.rounds.swap_remove(at);
-                act(&round, woken, None);
-                any = true;
-            }
+            any |= self.settle_warp(warp * self.width, woken);
         }
         any
+    }
+
+    /// As [`Warps::settle`], for the warp of one thread.
+    pub fn settle_warp(&mut self, thread: u32, woken: &mut impl Extend<u32>) -> bool {
+        let warp = thread / self.width;
+        let open = |(_, round): &(usize, &Round)| round.warp == warp && round.what.mask == 0;
+        let first = self.rounds.iter().enumerate().filter(open).min_by_key(|(_, round)| round.what.line);
+        let Some((at, _)) = first else { return false };
+        let round = self.rounds.swap_remove(at);
+        act(&round, woken, None);
+        true
+    }
+
+    /// Lanes of the thread's warp that have returned, or wait in a meeting.
+    pub fn accounted(&self, thread: u32) -> u64 {
+        let warp = thread / self.width;
+        let waiting = self.rounds.iter().filter(|round| round.warp == warp).map(|round| round.here);
+        waiting.fold(self.returned[warp as usize], |lanes, here| lanes | here)
     }
 
     /// True if some thread waits here.

@@ -1,4 +1,4 @@
-//! The device headers under the compilers of GPUs. Every source of `tests/kernels` and `examples/kernel` is compiled
+//! The device headers under the compilers of GPUs. Every source of `tests/kernels`, `tests/cuda` and `examples/kernel` is compiled
 //! as it stands by NVIDIA's compiler for sm_80 and sm_90, and by AMD's for gfx906; what is a whole program is linked.
 //! Some are compiled with relocatable device code, too. No GPU is needed.
 //!
@@ -177,6 +177,11 @@ fn all<T: Sync>(tasks: &[T], run: impl Fn(&T) + Sync) {
 #[test]
 fn nvcc_compiles_and_links_every_suite() {
     all(&sources("tests/kernels", "nvcc"), |source| nvcc_takes(source, &PTX, false));
+}
+
+#[test]
+fn nvcc_compiles_and_links_the_suites_for_gpus() {
+    all(&sources("tests/cuda", "nvcc"), |source| nvcc_takes(source, &PTX, false));
 }
 
 #[test]

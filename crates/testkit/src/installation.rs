@@ -41,7 +41,7 @@ fn install() -> PathBuf {
 }
 
 /// The build folder, from the place of the running test: `target/PROFILE/deps/test-0123`.
-fn built() -> PathBuf {
+pub(crate) fn built() -> PathBuf {
     let test = std::env::current_exe().expect("/proc is mounted");
     test.ancestors().nth(3).unwrap_or_else(|| panic!("{} lies in no build folder", test.display())).to_owned()
 }

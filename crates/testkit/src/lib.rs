@@ -9,6 +9,7 @@
 //! | [`job`] | running a job of processes, with a time limit, and looking for what it left behind |
 //! | [`leftovers`] | processes, files and System V objects of a job |
 //! | [`model`] | random programs with a shadow model, for fuzzing and for the tests that replay what it found |
+//! | [`plain`] | a device of plain memory |
 //! | [`threads`] | running a job of threads, with a time limit that says who waits where |
 //! | [`suites`] | what every backend has to do alike |
 //! | [`processes`] | tests that run themselves again as the PEs of a job: [`pe_test!`] |
@@ -19,6 +20,7 @@ pub mod job;
 pub mod kernels;
 pub mod leftovers;
 pub mod model;
+pub mod plain;
 pub mod processes;
 pub mod programs;
 pub mod suites;

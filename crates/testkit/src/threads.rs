@@ -24,9 +24,20 @@ pub const THREAD_PE: InitOptions = InitOptions { static_data: false, thread_pe: 
 /// waits for. The other threads are left behind then: they may wait for the one that failed.
 #[track_caller]
 pub fn run(pes: usize, settings: &Settings, body: impl Fn(&Arc<World>) + Send + Sync + 'static) {
+    run_with(pes, settings, THREAD_PE, body);
+}
+
+/// As [`run`], with other options.
+#[track_caller]
+pub fn run_with(
+    pes: usize,
+    settings: &Settings,
+    options: InitOptions,
+    body: impl Fn(&Arc<World>) + Send + Sync + 'static,
+) {
     let settings = settings.clone();
     run_boots(pes, LIMIT, move |boot| {
-        let world = World::init(boot, &settings, THREAD_PE).unwrap_or_else(|why| panic!("init: {why}"));
+        let world = World::init(boot, &settings, options).unwrap_or_else(|why| panic!("init: {why}"));
         body(&world);
         world.finalize().unwrap_or_else(|why| panic!("finalize: {why}"));
     });

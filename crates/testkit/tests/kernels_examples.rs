@@ -1,6 +1,5 @@
 //! The programs of `examples/kernel`, which check themselves: directly, through the proxy, over a transport that
 //! reorders, with other orders of threads; and with a call that loses something, which they have to notice.
-use dushmem_testkit::folder::Folder;
 use dushmem_testkit::job::{Job, Outcome};
 use dushmem_testkit::kernels::Program;
 use dushmem_testkit::programs::reads_its_words;
@@ -13,8 +12,13 @@ struct Example {
 
 impl Example {
     fn of(name: &'static str, options: &[&str]) -> Example {
+        Example::behind("", name, options)
+    }
+
+    fn behind(text: &str, name: &'static str, options: &[&str]) -> Example {
         let options = [&["-O2"], options].concat();
-        Example { name, program: Program::of(&[&format!("examples/kernel/{name}.hip.cpp")], &options) }
+        let source = format!("examples/kernel/{name}.hip.cpp");
+        Example { name, program: Program::behind(text, &[&source], &options) }
     }
 
     fn job(&self, pes: usize, words: &str) -> Job {
@@ -54,13 +58,9 @@ impl Example {
 /// Compiles it so that a call of a kernel goes wrong, as the macro says, and expects it to notice.
 #[track_caller]
 fn finds(name: &'static str, fault: &str) {
-    let folder = Folder::new("kernels_faults");
-    let header = folder.join("fault.h");
     let includes =
         "#include <dushmem.h>\n#include <dushmemx.h>\n#include <nvshmem.h>\n#include <nvshmemx.h>\n";
-    std::fs::write(&header, format!("{includes}#define {fault}\n")).expect("written");
-    let header = header.display().to_string();
-    let outcome = Example::of(name, &["-include", &header]).job(3, "").run();
+    let outcome = Example::behind(&format!("{includes}#define {fault}\n"), name, &[]).job(3, "").run();
     let line = outcome.stdout.lines().last().unwrap_or_default();
     let told = outcome.stderr.lines().any(|line| line.starts_with(&format!("{name}: PE ")));
     let found = outcome.code == 1 && line.starts_with(&format!("{name}: ")) && told;

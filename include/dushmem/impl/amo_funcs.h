@@ -41,7 +41,10 @@ template <> struct amo_on<amo::bit_xor> {
 template <amo Kind, bool Fetches, class T>
 DUSHMEM_IMPL_FN T atomic(context ctx, T *at, T value, T cond, int pe, const char *call, const char *arg = "dest") {
   typedef word<T> U;
-  if (U *far = peer((U *)at, sizeof(U), pe, call, arg, sizeof(U))) {
+  U *const far = peer((U *)at, sizeof(U), pe, call, arg, sizeof(U));
+  /* Loads and stores of a word are atomic anyway. */
+  const bool direct = Kind == amo::fetch || Kind == amo::set || !atomic_by_proxy(at);
+  if (DUSHMEM_IMPL_IS(far != nullptr && direct)) {
     const U old = amo_on<Kind>::act(far, bits<U>(value), bits<U>(cond));
     if (Kind != amo::fetch) ring(pe);
     return bits<T>(old);

@@ -27,10 +27,22 @@ DUSHMEM_IMPL_FN size_t block_bytes(size_t nelems, size_t size, int blocks, const
   return bytes;
 }
 
+/* What others still read would be overwritten. */
+DUSHMEM_IMPL_FN void check_apart(const void *dest, size_t to, const void *source, size_t from, bool in_place,
+                                 const char *call) {
+  const uintptr_t d = (uintptr_t)dest, f = (uintptr_t)source;
+  if (DUSHMEM_IMPL_IS((d > f ? d : f) >= (d + to < f + from ? d + to : f + from) || (in_place && dest == source))) return;
+  fault(call, "source", (int64_t)f,
+        in_place ? "overlaps dest; pass the same address for both, or separate buffers"
+                 : "overlaps dest; this collective needs separate buffers");
+}
+
 /* Non-empty data of the caller's. */
-DUSHMEM_IMPL_FN void check_buffers(const void *dest, size_t to, const void *source, size_t from, const char *call) {
+DUSHMEM_IMPL_FN void check_buffers(const void *dest, size_t to, const void *source, size_t from, bool in_place,
+                                   const char *call) {
   if (to != 0) check_own(dest, to, 1, call, "dest");
   if (from != 0) check_local(source, call, "source");
+  check_apart(dest, to, source, from, in_place, call);
 }
 
 template <class S>
@@ -38,6 +50,7 @@ DUSHMEM_IMPL_APART void broadcast_bytes(const members &team, char *dest, const c
   const char *const call = "broadcast";
   const bool is_root = team.me == root;
   const int from = team.pe(root);
+  if (goes_flagged(team, bytes)) return broadcast_flagged(team, dest, source, bytes, root, call, s);
   if (buffered(team, bytes)) {
     sync(s);
     if (is_root) {
@@ -48,7 +61,10 @@ DUSHMEM_IMPL_APART void broadcast_bytes(const members &team, char *dest, const c
       sync(s);
       copy_own(dest, message(team, root), bytes, s);
       sync(s);
-      if (leads(s)) done_with(team, from, call);
+      if (leads(s)) {
+        fence_release();
+        done_with(team, from, call);
+      }
     }
     sync(s);
     return;
@@ -59,7 +75,7 @@ DUSHMEM_IMPL_APART void broadcast_bytes(const members &team, char *dest, const c
     if (is_root) {
       put_all<S>(team, dest, source, bytes, call);
       copy_own(dest, source, bytes, s);
-      publish(s);
+      sync(s);
       note_all(team, number, 1, call, s);
     } else if (leads(s)) {
       wait_word(team.at(words::note, from), DUSHMEM_CMP_GE, note_of(number, 1), call);
@@ -74,7 +90,7 @@ DUSHMEM_IMPL_APART void broadcast_bytes(const members &team, char *dest, const c
       const size_t at = (size_t)o.rank(team) * part;
       if (const size_t count = rest(bytes, at, part)) put_apart<S>(dest + at, source + at, count, team.pe(o.rank(team)), call);
     }
-    publish(s);
+    sync(s);
     note_all(team, number, 1, call, s);
   } else {
     if (leads(s)) wait_word(team.at(words::note, from), DUSHMEM_CMP_GE, note_of(number, 1), call);
@@ -85,10 +101,11 @@ DUSHMEM_IMPL_APART void broadcast_bytes(const members &team, char *dest, const c
     if (o.rank(team) != root && count != 0)
       put_apart<S>(dest + at, (is_root ? source : dest) + at, count, team.pe(o.rank(team)), call);
   if (is_root) copy_own(dest, source, bytes, s);
-  publish(s);
+  sync(s);
+  before_telling(team, s);
   for (others o = mine(s); o.more(team); o.next())
     if (o.rank(team) != root)
-      set_word(own_word(team, words::note), note_of(number, 2), team.pe(o.rank(team)), call);
+      tell(own_word(team, words::note), note_of(number, 2), team.pe(o.rank(team)), call);
   if (!is_root) await_all_notes(team, number, 2, call, s);
   sync(s);
 }
@@ -97,6 +114,7 @@ DUSHMEM_IMPL_APART void broadcast_bytes(const members &team, char *dest, const c
 template <class S>
 DUSHMEM_IMPL_APART void exchange_blocks(const members &team, char *dest, const char *source, size_t bytes, size_t step,
                                      const char *call, S s) {
+  if (goes_flagged(team, bytes)) return exchange_flagged(team, dest, source, bytes, step, call, s);
   char *const own_block = dest + (size_t)team.me * bytes;
   const char *const own_source = source + (size_t)team.me * step;
   const size_t total = step == 0 ? bytes : bytes * (size_t)team.n;
@@ -121,7 +139,7 @@ DUSHMEM_IMPL_APART void exchange_blocks(const members &team, char *dest, const c
   for (others o = each(); o.more(team); o.next())
     put_apart<S>(own_block, source + (size_t)o.rank(team) * step, bytes, team.pe(o.rank(team)), call);
   copy_own(own_block, own_source, bytes, s);
-  publish(s);
+  sync(s);
   note_all(team, number, 1, call, s);
   await_all_notes(team, number, 1, call, s);
   sync(s);
@@ -142,13 +160,14 @@ DUSHMEM_IMPL_APART void collect_bytes(const members &team, char *dest, const cha
     await_room(team, pe, call);
     put_apart<scope::thread>(team.buffer(own_count(team.at(words::sent, pe)), team.me), &length, sizeof length, pe, call);
   }
-  publish(s);
+  sync(s);
   if (bytes <= inlined)
     for (others o = each(); o.more(team); o.next()) {
       const int pe = team.pe(o.rank(team));
       put_apart<S>(team.buffer(own_count(team.at(words::sent, pe)), team.me) + collect_head, source, bytes, pe, call);
     }
-  publish(s);
+  sync(s);
+  before_telling(team, s);
   for (others o = mine(s); o.more(team); o.next()) post(team, team.pe(o.rank(team)), call);
   await_all_mail(team, call, s);
   size_t at = 0, own_at = 0;
@@ -160,6 +179,7 @@ DUSHMEM_IMPL_APART void collect_bytes(const members &team, char *dest, const cha
     at += count;
   }
   if (at != 0) check_own(dest, at, 1, call, "dest");
+  check_apart(dest, at, source, bytes, false, call);
   at = 0;
   for (int rank = 0; rank < team.n; rank++) {
     const size_t count = rank == team.me ? bytes : (size_t)own_count((const uint64_t *)message(team, rank));
@@ -172,7 +192,7 @@ DUSHMEM_IMPL_APART void collect_bytes(const members &team, char *dest, const cha
   if (direct) {
     if (bytes > inlined) {
       put_all<S>(team, dest + own_at, source, bytes, call);
-      publish(s);
+      sync(s);
       note_all(team, number, 1, call, s);
     }
     for (others o = mine(s); o.more(team); o.next())
@@ -196,7 +216,7 @@ DUSHMEM_IMPL_FN int broadcast(int32_t handle, T *dest, const T *source, size_t n
     return 1;
   }
   const size_t bytes = impl::block_bytes(nelems, sizeof(T), 1, "broadcast");
-  impl::check_buffers(dest, bytes, source, team.me == root ? bytes : 0, "broadcast");
+  impl::check_buffers(dest, bytes, source, team.me == root ? bytes : 0, true, "broadcast");
   if (bytes != 0) impl::broadcast_bytes(team, (char *)dest, (const char *)source, bytes, root, S{});
   return 0;
 }
@@ -205,7 +225,7 @@ template <class S, class T> DUSHMEM_IMPL_FN int fcollect(int32_t handle, T *dest
   impl::members team;
   if (!impl::open<S>(handle, team, "fcollect")) return 1;
   const size_t bytes = impl::block_bytes(nelems, sizeof(T), team.n, "fcollect");
-  impl::check_buffers(dest, bytes * (size_t)team.n, source, bytes, "fcollect");
+  impl::check_buffers(dest, bytes * (size_t)team.n, source, bytes, false, "fcollect");
   if (bytes != 0) impl::exchange_blocks(team, (char *)dest, (const char *)source, bytes, 0, "fcollect", S{});
   return 0;
 }
@@ -214,7 +234,7 @@ template <class S, class T> DUSHMEM_IMPL_FN int collect(int32_t handle, T *dest,
   impl::members team;
   if (!impl::open<S>(handle, team, "collect")) return 1;
   const size_t bytes = impl::block_bytes(nelems, sizeof(T), 1, "collect");
-  impl::check_buffers(dest, 0, source, bytes, "collect");
+  impl::check_buffers(dest, 0, source, bytes, false, "collect");
   impl::collect_bytes(team, (char *)dest, (const char *)source, bytes, S{});
   return 0;
 }
@@ -223,7 +243,7 @@ template <class S, class T> DUSHMEM_IMPL_FN int alltoall(int32_t handle, T *dest
   impl::members team;
   if (!impl::open<S>(handle, team, "alltoall")) return 1;
   const size_t bytes = impl::block_bytes(nelems, sizeof(T), team.n, "alltoall"), total = bytes * (size_t)team.n;
-  impl::check_buffers(dest, total, source, total, "alltoall");
+  impl::check_buffers(dest, total, source, total, true, "alltoall");
   if (bytes != 0) impl::exchange_blocks(team, (char *)dest, (const char *)source, bytes, bytes, "alltoall", S{});
   return 0;
 }

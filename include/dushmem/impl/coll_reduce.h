@@ -94,8 +94,8 @@ DUSHMEM_IMPL_FN division divided(const members &team, size_t bytes, result kind)
 
 /* All results of which each element is the same for those that get it. */
 template <class Op, class T, class S>
-DUSHMEM_IMPL_APART void reduce_vector(const members &team, T *dest, const T *source, size_t bytes, result kind,
-                                      const char *call, S s) {
+DUSHMEM_IMPL_APART void reduce_by_messages(const members &team, T *dest, const T *source, size_t bytes, result kind,
+                                           const char *call, S s) {
   const char *const from = (const char *)source;
   sync(s);
   if (one_shot(team, bytes)) {
@@ -125,7 +125,7 @@ DUSHMEM_IMPL_APART void reduce_vector(const members &team, T *dest, const T *sou
       sync(s);
       put_all<S>(team, to, to, count, call);
     }
-    publish(s);
+    sync(s);
     done_with_all(team, call, s);
   }
   if (kind == result::all) {
@@ -135,6 +135,15 @@ DUSHMEM_IMPL_APART void reduce_vector(const members &team, T *dest, const T *sou
     if (leads(s)) own_count(team.calls(), number);
   }
   sync(s);
+}
+
+template <class Op, class T, class S>
+DUSHMEM_IMPL_FN void reduce_vector(const members &team, T *dest, const T *source, size_t bytes, result kind, const char *call,
+                                   S s) {
+  if (goes_flagged(team, bytes))
+    reduce_flagged<Op>(team, dest, source, bytes, kind == result::own_block ? bytes : 0, call, s);
+  else
+    reduce_by_messages<Op>(team, dest, source, bytes, kind, call, s);
 }
 
 template <class Op, class T, class S>
@@ -168,7 +177,7 @@ DUSHMEM_IMPL_APART void scan_vector(const members &team, T *dest, const T *sourc
       for (others o = each(); o.more(team); o.next())
         put_apart<S>(to, message(team, o.rank(team)), count, team.pe(o.rank(team)), call);
     }
-    publish(s);
+    sync(s);
     done_with_all(team, call, s);
   }
   note_all(team, number, 1, call, s);
@@ -228,6 +237,7 @@ DUSHMEM_IMPL_FN size_t checked(const T *dest, const T *source, size_t n, int blo
   if (n != 0) {
     check_own(dest, bytes, alignof(T), call, "dest");
     check_local(source, call, "source");
+    check_apart(dest, bytes, source, bytes * (size_t)blocks, true, call);
   }
   return bytes;
 }

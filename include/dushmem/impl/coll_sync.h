@@ -16,16 +16,26 @@ constexpr int radix = 8;
  * and one of them notes it after that. */
 DUSHMEM_IMPL_FN uint64_t next_call(const members &team) { return own_count(team.calls()) + 1; }
 
-/* All members have made call `number`. Begins and ends with a synchronisation of the scope. */
-template <class S> DUSHMEM_IMPL_APART void meet(const members &team, uint64_t number, const char *call, S s) {
-  publish(s);
+/* The member so many behind; distance < n. */
+DUSHMEM_IMPL_FN int behind(const members &team, int distance) {
+  const int rank = team.me + distance;
+  return rank < team.n ? rank : rank - team.n;
+}
+
+/* All members have made call `number`. Begins and ends with a synchronisation of the scope. One fence a round, by those
+ * that tell others: it is for the stores of all threads of the scope. `completes`: it is a quiet, too. */
+template <class S>
+DUSHMEM_IMPL_APART void meet(const members &team, uint64_t number, const char *call, S s, bool completes = false) {
+  sync(s);
   if (leads(s)) own_count(team.calls(), number);
-  for (int64_t known = 1; known < team.n; known *= radix) {
-    for (int64_t j = 1 + (int64_t)rank(s); j < radix && j * known < team.n; j += size(s))
-      set_word(own_word(team, words::sync), number, team.pe((int)((team.me + j * known) % team.n)), call);
-    for (int64_t j = 1 + (int64_t)rank(s); j < radix && j * known < team.n; j += size(s))
-      wait_word(team.at(words::sync, team.pe((int)((team.me + team.n - j * known) % team.n))), DUSHMEM_CMP_GE, number,
-                call);
+  for (int known = 1; known < team.n; known = known < team.n / radix + 1 ? known * radix : team.n) {
+    const int left = (team.n + known - 1) / known, most = left < radix ? left : radix;
+    const int first = 1 + (int)rank(s), step = (int)size(s);
+    if (first < most) completes ? fence_system() : fence_release();
+    for (int j = first; j < most; j += step)
+      tell(own_word(team, words::sync), number, team.pe(behind(team, j * known)), call);
+    for (int j = first; j < most; j += step)
+      wait_word(team.at(words::sync, team.pe(behind(team, team.n - j * known))), DUSHMEM_CMP_GE, number, call);
     sync(s);
   }
   if (team.n == 1) sync(s);
@@ -44,8 +54,8 @@ template <class S> DUSHMEM_IMPL_FN void sync_all() { sync<S>(0); }
 template <class S> DUSHMEM_IMPL_FN int barrier(int32_t handle) {
   impl::members team;
   if (!impl::open<S>(handle, team, "barrier")) return 1;
-  quiet<S>();
-  impl::meet(team, impl::next_call(team), "barrier", S{});
+  if (team.n == 1 || impl::state().remote != 0) quiet<S>();
+  impl::meet(team, impl::next_call(team), "barrier", S{}, true);
   return 0;
 }
 template <class S> DUSHMEM_IMPL_FN void barrier_all() { barrier<S>(0); }

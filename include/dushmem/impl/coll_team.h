@@ -8,6 +8,9 @@
  *   mail   messages that it has put into this PE's buffers        got   of these, read here
  *   room   messages of this PE that it has read                   sent  messages to that PE
  *
+ *   here   the last call with data and flag in one word that it has begun, where it sent nothing (coll_ll.h)
+ *   grid   for each block of a grid: how far that PE's block is (coll_grid.h)
+ *
  * Members have two buffers at each other, used in turn, so message k may be sent when k - 2 has been read. All counts
  * go up for ever, and those of a team begin at the same number on all members. */
 #ifndef DUSHMEM_IMPL_COLL_TEAM_H
@@ -27,7 +30,7 @@ namespace impl {
 /* Up to so many bytes a message is put by one thread of the scope, and each thread serves other members. */
 constexpr size_t lane_bytes = 128;
 
-enum class words : unsigned { sync, note, mail, room, sent, got };
+enum class words : unsigned { sent, got, sync, note, mail, room, here, stream_epoch, graph_ready, graph_done, grid };
 
 struct members {
   int me, n;           /* ranks */
@@ -35,18 +38,33 @@ struct members {
   char *slot;
   uint32_t stride; /* words of an array */
   uint32_t cell;   /* bytes of a buffer */
+  uint32_t flags;
 
   /* World number of a rank. */
   DUSHMEM_IMPL_MEMBER int pe(int rank) const { return pes ? (int)pes[rank] : rank; }
+  DUSHMEM_IMPL_MEMBER bool direct() const { return (flags & DUSHMEM_IMPL_TEAM_DIRECT) != 0; }
+  DUSHMEM_IMPL_MEMBER uint32_t blocks() const { return flags >> DUSHMEM_IMPL_TEAM_BLOCKS; }
   DUSHMEM_IMPL_MEMBER uint64_t *at(words array, int world) const {
-    return (uint64_t *)(slot + 64) + (size_t)array * stride + world;
+    return (uint64_t *)(slot + 64) + blocks() + (size_t)array * stride + world;
   }
-  /* This PE's calls that needed a number, and where the counts began. */
+  /* This PE's calls that needed a number, where the counts began, and the counts of coll_ll.h and coll_grid.h. */
   DUSHMEM_IMPL_MEMBER uint64_t *calls() const { return (uint64_t *)slot; }
   DUSHMEM_IMPL_MEMBER uint64_t *began() const { return (uint64_t *)slot + 1; }
+  DUSHMEM_IMPL_MEMBER uint64_t *flagged_calls() const { return (uint64_t *)slot + 2; }
+  DUSHMEM_IMPL_MEMBER uint64_t *flagged_by_all() const { return (uint64_t *)slot + 3; }
+  DUSHMEM_IMPL_MEMBER uint64_t *grid_calls(unsigned block) const { return (uint64_t *)(slot + 64) + block; }
+  /* The flag that PE `world` sets for a block of a grid. */
+  DUSHMEM_IMPL_MEMBER uint64_t *grid(unsigned block, int world) const {
+    return at(words::grid, world) + (size_t)block * stride;
+  }
   /* The buffer for message `count` of the member `from`, in every member's slot. */
   DUSHMEM_IMPL_MEMBER char *buffer(uint64_t count, int from) const {
-    return (char *)at(words::sync, 0) + 6 * 8 * (size_t)stride + ((count & 1) * (size_t)n + (size_t)from) * cell;
+    return (char *)grid(blocks(), 0) + ((count & 1) * (size_t)n + (size_t)from) * cell;
+  }
+  /* The same for calls with data and flag in one word. */
+  DUSHMEM_IMPL_MEMBER chunk *flagged(uint64_t count, int from) const {
+    const size_t messages = 2 * (stride * (size_t)256 > 65536 ? stride * (size_t)256 : (size_t)65536);
+    return (chunk *)(buffer(count, from) + messages);
   }
 };
 
@@ -66,20 +84,25 @@ DUSHMEM_IMPL_COLD void no_team(const char *call, const char *arg, int value, con
 /* The team of that handle, for all threads of the scope; false after a line where there is none for this PE. */
 template <class S> DUSHMEM_IMPL_APART bool open(int32_t handle, members &team, const char *call) {
   const dushmem_impl_kernel_state &s = state();
-  const dushmem_impl_kernel_team *entry =
+  const dushmem_impl_kernel_team *const entry =
       (const dushmem_impl_kernel_team *)(uintptr_t)s.teams + (handle & DUSHMEM_IMPL_TEAM_SLOT);
-  if (!DUSHMEM_IMPL_IS(handle >= 0 && (uint64_t)(handle & DUSHMEM_IMPL_TEAM_SLOT) < s.team_count &&
-                       *(const volatile int32_t *)&entry->handle == handle)) {
+  int32_t found = -1;
+  if (DUSHMEM_IMPL_IS(handle >= 0 && (uint64_t)(handle & DUSHMEM_IMPL_TEAM_SLOT) < s.team_count)) {
+    /* All before the handle is compared: they are under way at the same time. */
+    found = *(const volatile int32_t *)&entry->handle;
+    team.me = *(const volatile int32_t *)&entry->my_pe;
+    team.n = *(const volatile int32_t *)&entry->n_pes;
+    team.pes = (const uint32_t *)(uintptr_t) * (const volatile uint64_t *)&entry->pes;
+    team.slot = (char *)(uintptr_t) * (const volatile uint64_t *)&entry->slot;
+    team.stride = *(const volatile uint32_t *)&entry->words;
+    team.cell = *(const volatile uint32_t *)&entry->cell;
+    team.flags = *(const volatile uint32_t *)&entry->flags;
+  }
+  if (!DUSHMEM_IMPL_IS(handle >= 0 && found == handle)) {
     if (leads(S{}))
       no_team(call, "team", handle, "no team of this PE: never made, destroyed, or this PE is not a member");
     return false;
   }
-  team.me = entry->my_pe;
-  team.n = entry->n_pes;
-  team.pes = (const uint32_t *)(uintptr_t)entry->pes;
-  team.slot = (char *)(uintptr_t)entry->slot;
-  team.stride = entry->words;
-  team.cell = entry->cell;
   return true;
 }
 
@@ -115,7 +138,27 @@ DUSHMEM_IMPL_APART void put_all(const members &team, char *dest, const char *sou
 
 /* Copies in the own memory; all threads of the scope. */
 template <class S> DUSHMEM_IMPL_APART void copy_own(void *dest, const void *source, size_t bytes, S s) {
-  if (dest != source && bytes != 0) copy((char *)dest, (const char *)source, bytes, s);
+  if (dest != source && bytes != 0) copy_lean((char *)dest, (const char *)source, bytes, s);
+}
+
+/* ---- Words of others ---- */
+
+/* Sets a word of PE pe. Before it a thread calls fence_release, once for all that it tells: what it has written, and
+ * what others have with which it has synchronised since, is seen by who sees the word. A fence for each word, or by
+ * each thread that has written, would be the longest part of a small call. */
+DUSHMEM_IMPL_APART void tell(uint64_t *word, uint64_t value, int pe, const char *call) {
+  if (uint64_t *to = peer_internal(word, sizeof *word, pe, call)) {
+    store_relaxed((unsigned long long *)to, (unsigned long long)value);
+    ring(pe);
+  } else {
+    remote_fence(context{0});
+    remote_signal(context{0}, word, value, DUSHMEM_SIGNAL_SET, pe);
+  }
+}
+
+/* The fence for the threads that have something to tell to their share of the members. */
+template <class S> DUSHMEM_IMPL_FN void before_telling(const members &team, S s) {
+  if (mine(s).more(team)) fence_release();
 }
 
 /* ---- Messages ---- */
@@ -140,10 +183,11 @@ DUSHMEM_IMPL_APART void await_room(const members &team, int pe, const char *call
   if (sent - own_count(team.began()) >= 2) wait_word(team.at(words::room, pe), DUSHMEM_CMP_GE, sent - 1, call);
 }
 
+/* After fence_release. */
 DUSHMEM_IMPL_APART void post(const members &team, int pe, const char *call) {
   const uint64_t sent = own_count(team.at(words::sent, pe)) + 1;
   own_count(team.at(words::sent, pe), sent);
-  set_word(own_word(team, words::mail), sent, pe, call);
+  tell(own_word(team, words::mail), sent, pe, call);
 }
 
 /* Sends one message to each other member. The scope has synchronised since the data were written, and since its
@@ -156,16 +200,20 @@ template <class S> DUSHMEM_IMPL_APART void mail(const members &team, const load 
     if (!alone) continue;
     if (const size_t bytes = what.bytes(to))
       put_apart<scope::thread>(team.buffer(own_count(team.at(words::sent, pe)), team.me), what.from(to), bytes, pe, call);
-    post(team, pe, call);
   }
-  if (alone) return;
+  if (alone) {
+    before_telling(team, s);
+    for (others o = mine(s); o.more(team); o.next()) post(team, team.pe(o.rank(team)), call);
+    return;
+  }
   sync(s);
   for (others o = each(); o.more(team); o.next()) {
     const int to = o.rank(team), pe = team.pe(to);
     if (const size_t bytes = what.bytes(to))
       put_apart<S>(team.buffer(own_count(team.at(words::sent, pe)), team.me), what.from(to), bytes, pe, call);
   }
-  publish(s);
+  sync(s);
+  before_telling(team, s);
   for (others o = mine(s); o.more(team); o.next()) post(team, team.pe(o.rank(team)), call);
 }
 
@@ -184,15 +232,16 @@ DUSHMEM_IMPL_FN char *message(const members &team, int rank) {
   return team.buffer(own_count(team.at(words::got, team.pe(rank))), rank);
 }
 
-/* It has been read: its buffer may be written again. */
+/* It has been read: its buffer may be written again. After fence_release. */
 DUSHMEM_IMPL_APART void done_with(const members &team, int pe, const char *call) {
   const uint64_t got = own_count(team.at(words::got, pe)) + 1;
   own_count(team.at(words::got, pe), got);
-  set_word(own_word(team, words::room), got, pe, call);
+  tell(own_word(team, words::room), got, pe, call);
 }
 
 /* After a synchronisation of the scope, as all that follows the reading. */
 template <class S> DUSHMEM_IMPL_APART void done_with_all(const members &team, const char *call, S s) {
+  before_telling(team, s);
   for (others o = mine(s); o.more(team); o.next()) done_with(team, team.pe(o.rank(team)), call);
 }
 
@@ -200,11 +249,12 @@ template <class S> DUSHMEM_IMPL_APART void done_with_all(const members &team, co
 
 DUSHMEM_IMPL_FN uint64_t note_of(uint64_t call_number, unsigned step) { return call_number << 2 | step; }
 
-/* To the calling thread's share of the other members; the scope has published what was put. */
+/* To the calling thread's share of the other members; the scope has synchronised since data were put. */
 template <class S>
 DUSHMEM_IMPL_APART void note_all(const members &team, uint64_t number, unsigned step, const char *call, S s) {
+  before_telling(team, s);
   for (others o = mine(s); o.more(team); o.next())
-    set_word(own_word(team, words::note), note_of(number, step), team.pe(o.rank(team)), call);
+    tell(own_word(team, words::note), note_of(number, step), team.pe(o.rank(team)), call);
 }
 
 template <class S>

@@ -7,6 +7,10 @@
 
 #include "reach.h"
 
+#ifdef DUSHMEM_IMPL_COPY_AS_ON_GPU
+#include "copy_gpu.h"
+#endif
+
 namespace dushmem {
 namespace device {
 namespace impl {
@@ -19,6 +23,7 @@ DUSHMEM_IMPL_FN void copy_units(char *dest, const char *source, size_t count, S 
   const U *from = (const U *)source;
   const size_t step = size(s);
   size_t i = rank(s);
+  DUSHMEM_IMPL_ROLLED
   for (; i + 3 * step < count; i += 4 * step) {
     const U a = load_fresh(from + i), b = load_fresh(from + i + step), c = load_fresh(from + i + 2 * step),
             d = load_fresh(from + i + 3 * step);
@@ -27,6 +32,7 @@ DUSHMEM_IMPL_FN void copy_units(char *dest, const char *source, size_t count, S 
     to[i + 2 * step] = c;
     to[i + 3 * step] = d;
   }
+  DUSHMEM_IMPL_ROLLED
   for (; i < count; i += step) to[i] = load_fresh(from + i);
 }
 
@@ -47,7 +53,7 @@ template <class S> DUSHMEM_IMPL_FN void copy_rest(char *dest, const char *source
   copy_units<1>(dest, source, bytes, s);
 }
 
-#ifdef DUSHMEM_EMU
+#if defined(DUSHMEM_EMU) && !defined(DUSHMEM_IMPL_COPY_AS_ON_GPU)
 /* Copies that the CPU's own function does better. */
 template <class S> DUSHMEM_IMPL_FN bool goes_in_one(size_t bytes, S s) { return size(s) == 1 || bytes > 2048; }
 
@@ -85,19 +91,15 @@ DUSHMEM_IMPL_FN bool overlap(const char *dest, const char *source, size_t bytes)
 }
 DUSHMEM_IMPL_FN void move_overlapping(char *dest, const char *source, size_t bytes) {
   if ((uintptr_t)dest < (uintptr_t)source)
+    DUSHMEM_IMPL_ROLLED
     for (size_t i = 0; i < bytes; i++) dest[i] = source[i];
   else
+    DUSHMEM_IMPL_ROLLED
     for (size_t i = bytes; i-- != 0;) dest[i] = source[i];
 }
 
-/* In the widest unit on which both addresses can be aligned by the same number of bytes before. Called, not inlined
- * in code for GPUs: it is long, and kernels have many copies. */
-template <class S> DUSHMEM_IMPL_CALLED void copy(char *dest, const char *source, size_t bytes, S s) {
-  if (bytes != 0 && overlap(dest, source, bytes)) {
-    if (rank(s) == 0) move_overlapping(dest, source, bytes);
-    return;
-  }
-  if (goes_in_one(bytes, s)) return copy_in_one(dest, source, bytes, s);
+/* In the widest unit on which both addresses can be aligned by the same number of bytes before. */
+template <class S> DUSHMEM_IMPL_FN void copy_anywhere(char *dest, const char *source, size_t bytes, S s) {
   const unsigned apart = (unsigned)((uintptr_t)dest ^ (uintptr_t)source) & 15u;
   const size_t unit = apart == 0 ? 16 : apart % 8 == 0 ? 8 : apart % 4 == 0 ? 4 : apart % 2 == 0 ? 2 : 1;
   size_t head = (size_t)(0 - (uintptr_t)dest) & (unit - 1);
@@ -115,6 +117,47 @@ template <class S> DUSHMEM_IMPL_CALLED void copy(char *dest, const char *source,
   copy_rest(dest, source, bytes, unit < 8 ? unit : 8, s);
 }
 
+/* Called, not inlined in code for GPUs: it is long, and kernels have many copies. */
+template <class S> DUSHMEM_IMPL_CALLED void copy_plainly(char *dest, const char *source, size_t bytes, S s) {
+  if (bytes != 0 && overlap(dest, source, bytes)) {
+    if (rank(s) == 0) move_overlapping(dest, source, bytes);
+    return;
+  }
+  if (goes_in_one(bytes, s)) return copy_in_one(dest, source, bytes, s);
+  copy_anywhere(dest, source, bytes, s);
+}
+
+#ifdef DUSHMEM_IMPL_COPY_AS_ON_GPU
+template <class Source, class S> DUSHMEM_IMPL_FN void copy_by(char *dest, const char *source, size_t bytes, S s) {
+  if (bytes == 0) return;
+  if (DUSHMEM_IMPL_IS(!overlap(dest, source, bytes) && is_global(dest) && is_global(source)))
+    copy_global<Source>(dest, source, bytes, s);
+  else
+    copy_plainly(dest, source, bytes, s);
+}
+template <class S> DUSHMEM_IMPL_FN void copy(char *dest, const char *source, size_t bytes, S s) {
+  copy_by<own_source>(dest, source, bytes, s);
+}
+/* From a PE. */
+template <class S> DUSHMEM_IMPL_FN void copy_from(char *dest, const char *source, size_t bytes, S s) {
+  copy_by<far_source>(dest, source, bytes, s);
+}
+/* For collectives, whose functions call each other, and each keeps registers: this one needs few. */
+template <class S> DUSHMEM_IMPL_FN void copy_lean(char *dest, const char *source, size_t bytes, S s) {
+  copy_plainly(dest, source, bytes, s);
+}
+#else
+template <class S> DUSHMEM_IMPL_FN void copy(char *dest, const char *source, size_t bytes, S s) {
+  copy_plainly(dest, source, bytes, s);
+}
+template <class S> DUSHMEM_IMPL_FN void copy_from(char *dest, const char *source, size_t bytes, S s) {
+  copy_plainly(dest, source, bytes, s);
+}
+template <class S> DUSHMEM_IMPL_FN void copy_lean(char *dest, const char *source, size_t bytes, S s) {
+  copy_plainly(dest, source, bytes, s);
+}
+#endif
+
 /* One value, stored and loaded by one access where its size is that of a unit. */
 template <size_t Bytes, bool Unit> struct value_of;
 template <size_t Bytes> struct value_of<Bytes, true> {
@@ -123,6 +166,12 @@ template <size_t Bytes> struct value_of<Bytes, true> {
     U unit;
     memcpy(&unit, value, sizeof unit);
     *(volatile U *)at = unit;
+  }
+  /* To a PE. */
+  static DUSHMEM_IMPL_MEMBER void put(void *at, const void *value) {
+    U unit;
+    memcpy(&unit, value, sizeof unit);
+    store_far((U *)at, unit);
   }
   static DUSHMEM_IMPL_MEMBER void load(void *value, const void *at) {
     const U unit = load_fresh((const U *)at);
@@ -133,8 +182,9 @@ template <size_t Bytes> struct value_of<Bytes, false> {
   static DUSHMEM_IMPL_MEMBER void store(void *at, const void *value) {
     copy((char *)at, (const char *)value, Bytes, scope::thread{});
   }
+  static DUSHMEM_IMPL_MEMBER void put(void *at, const void *value) { store(at, value); }
   static DUSHMEM_IMPL_MEMBER void load(void *value, const void *at) {
-    copy((char *)value, (const char *)at, Bytes, scope::thread{});
+    copy_from((char *)value, (const char *)at, Bytes, scope::thread{});
   }
 };
 template <class T>

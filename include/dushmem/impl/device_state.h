@@ -17,8 +17,11 @@ struct dushmem_impl_kernel_team {
   int32_t handle;
   uint32_t words; /* of each array of flags in the slot */
   uint32_t cell;  /* bytes of the buffer that each member has at each other */
-  uint32_t reserved;
+  uint32_t flags; /* DUSHMEM_IMPL_TEAM_DIRECT, or 0; above DUSHMEM_IMPL_TEAM_BLOCKS bits: blocks of a grid's flags */
 };
+/* Kernels of all members load and store the memory of all members. */
+#define DUSHMEM_IMPL_TEAM_DIRECT 1u
+#define DUSHMEM_IMPL_TEAM_BLOCKS 8
 
 /* All zero, or with n_pes 0, before the library is initialised. */
 struct dushmem_impl_kernel_state {
@@ -32,8 +35,24 @@ struct dushmem_impl_kernel_state {
   uint64_t internals;         /* first byte of the library's part of the slice, which ends at the heap */
   uint64_t doorbell;          /* own address of a 32-bit word that is not 0 while somebody sleeps for a write */
   uint32_t remote;            /* PEs that are not reachable by load and store */
+  uint32_t flags;             /* DUSHMEM_IMPL_FLAG_... */
+  uint64_t other_heap, other_heap_len; /* a second heap that kernels reach, or 0 */
+  uint64_t other_delta;                /* as delta, for that heap */
+  uint32_t sharing;                    /* how PEs share the device: 0 not, 1 threads of a process, 2 processes whose
+                                          kernels run at the same time, 3 processes that take turns */
   uint32_t reserved;
+  uint64_t notice; /* a word of the host, for kernels that have waited for long while PEs take turns; or 0 */
 };
+
+/* Where PEs take turns, a kernel that waits for long is an error. */
+#define DUSHMEM_IMPL_FLAG_STRICT 1u
+/* All PEs are threads of this process and use this device, and kernels reach no memory of the host: order on the
+ * device is order for all of them. */
+#define DUSHMEM_IMPL_FLAG_NEAR 2u
+/* Atomic operations of kernels on words of the heap, or of the second heap, would not be atomic against those of the
+ * host: the proxy performs them. */
+#define DUSHMEM_IMPL_FLAG_HEAP_BY_PROXY 4u
+#define DUSHMEM_IMPL_FLAG_OTHER_BY_PROXY 8u
 
 #ifdef DUSHMEM_EMU
 
@@ -48,8 +67,9 @@ struct dushmem_impl_module {
   int (*push)(const dushmem_impl_kernel_state *state, size_t bytes, void *stream);
 };
 
-/* The library sets it before the unit's first kernel runs. */
-static __device__ dushmem_impl_kernel_state dushmem_impl_state;
+/* The library sets it before the unit's first kernel runs, and when it changes. In constant memory, so that reading
+ * it costs nothing, and compilers know that no store of a kernel changes it. */
+static __constant__ dushmem_impl_kernel_state dushmem_impl_state;
 
 extern "C" {
 void dushmem_impl_register_module(const dushmem_impl_module *module);

@@ -19,7 +19,19 @@ DUSHMEM_IMPL_COLD void global_exit(int status) {
   trap();
 }
 
-DUSHMEM_IMPL_FN void *ptr_elsewhere(const void *, int) { return nullptr; }
+/* Bytes from there to the end of the second heap, 0 outside of it. */
+DUSHMEM_IMPL_FN uint64_t left_in_other(const void *own) {
+  const uint64_t offset = (uint64_t)(uintptr_t)own - state().other_heap;
+  return offset < state().other_heap_len ? state().other_heap_len - offset : 0;
+}
+DUSHMEM_IMPL_FN void *moved_in_other(const void *own, int pe) {
+  const int64_t delta = load_table((const int64_t *)(uintptr_t)state().other_delta + pe);
+  return delta != DUSHMEM_IMPL_UNREACHABLE ? (void *)((uintptr_t)own + (uintptr_t)delta) : nullptr;
+}
+
+DUSHMEM_IMPL_FN void *ptr_elsewhere(const void *own, int pe) {
+  return left_in_other(own) != 0 ? moved_in_other(own, pe) : nullptr;
+}
 
 DUSHMEM_IMPL_COLD void check_state(const char *call) {
   if (state().magic != DUSHMEM_IMPL_STATE_MAGIC)
@@ -29,7 +41,7 @@ DUSHMEM_IMPL_COLD void check_state(const char *call) {
 
 DUSHMEM_IMPL_COLD void own_elsewhere(const void *own, size_t bytes, size_t align, const char *call, const char *arg) {
   check_state(call);
-  (void)bytes;
+  if (bytes <= left_in_other(own) && (uintptr_t)own % align == 0) return;
   if ((uintptr_t)own % align != 0)
     fault(call, arg, (int64_t)(uintptr_t)own, "not aligned as this operation needs it");
   fault(call, arg, (int64_t)(uintptr_t)own,
@@ -40,9 +52,21 @@ DUSHMEM_IMPL_COLD void *peer_elsewhere(const void *own, size_t bytes, size_t ali
   check_state(call);
   if ((unsigned)pe >= (unsigned)state().n_pes) fault(call, "pe", pe, "there is no such PE");
   own_elsewhere(own, bytes, align, call, arg);
-  return nullptr;
+  return moved_in_other(own, pe);
 }
 #endif
+
+/* Whether the host would not notice that an operation of a kernel on this own word is atomic. */
+DUSHMEM_IMPL_FN bool atomic_by_proxy(const void *own) {
+#ifdef DUSHMEM_EMU
+  (void)own;
+  return false;
+#else
+  const dushmem_impl_kernel_state &s = state();
+  if ((s.flags & (DUSHMEM_IMPL_FLAG_HEAP_BY_PROXY | DUSHMEM_IMPL_FLAG_OTHER_BY_PROXY)) == 0) return false;
+  return (s.flags & (left_in_other(own) != 0 ? DUSHMEM_IMPL_FLAG_OTHER_BY_PROXY : DUSHMEM_IMPL_FLAG_HEAP_BY_PROXY)) != 0;
+#endif
+}
 
 DUSHMEM_IMPL_COLD void bad_pe(int pe, const char *call) {
   if (state().n_pes == 0) peer_elsewhere(nullptr, 1, 1, pe, call, "pe");
@@ -55,7 +79,7 @@ DUSHMEM_IMPL_FN void check_pe(int pe, const char *call) {
 }
 
 DUSHMEM_IMPL_FN void *moved_to(const void *own, int pe) {
-  const int64_t delta = ((const int64_t *)state().delta)[pe];
+  const int64_t delta = load_table((const int64_t *)(uintptr_t)state().delta + pe);
   return DUSHMEM_IMPL_IS(delta != DUSHMEM_IMPL_UNREACHABLE) ? (void *)moved((uintptr_t)own + (uintptr_t)delta)
                                                             : nullptr;
 }

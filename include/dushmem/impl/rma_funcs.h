@@ -41,7 +41,7 @@ DUSHMEM_IMPL_FN void get_any(context ctx, void *dest, const void *source, size_t
   }
   check_local(dest, call, "dest");
   if (const char *from = peer((const char *)source, bytes, pe, call, "source"))
-    together(s, [=](auto part) { copy((char *)dest, from, bytes, part); });
+    together(s, [=](auto part) { copy_from((char *)dest, from, bytes, part); });
   else
     by_first(s, [=] { remote_get(ctx, dest, source, bytes, pe, nbi); });
 }
@@ -95,21 +95,27 @@ DUSHMEM_IMPL_FN void put_bytes(void *dest, const void *source, size_t bytes, int
   const S s{};
   if (bytes == 0) return;
   if (char *to = peer_internal((char *)dest, bytes, pe, call))
-    copy(to, (const char *)source, bytes, s);
+    copy_lean(to, (const char *)source, bytes, s);
   else if (leads(s))
     remote_put(context{0}, dest, source, bytes, pe, false);
 }
 
-/* Sets a word of PE pe after all that this thread has put there, and wakes who waits for it. */
-DUSHMEM_IMPL_FN void set_word(uint64_t *word, uint64_t value, int pe, const char *call = "put") {
+/* Sets a word of PE pe, and wakes who waits for it. Between it and what this thread has put before there is a
+ * fence_release: with one fence a thread may set words of many PEs. */
+DUSHMEM_IMPL_FN void set_word_fenced(uint64_t *word, uint64_t value, int pe, const char *call = "put") {
   if (uint64_t *to = peer_internal(word, sizeof *word, pe, call)) {
-    fence_release();
-    store_release((unsigned long long *)to, (unsigned long long)value);
+    store_relaxed((unsigned long long *)to, (unsigned long long)value);
     ring(pe);
   } else {
     remote_fence(context{0});
     remote_signal(context{0}, word, value, DUSHMEM_SIGNAL_SET, pe);
   }
+}
+
+/* The same after all that this thread has put there, and what it has seen of others. */
+DUSHMEM_IMPL_FN void set_word(uint64_t *word, uint64_t value, int pe, const char *call = "put") {
+  fence_release();
+  set_word_fenced(word, value, pe, call);
 }
 
 } // namespace impl
@@ -130,7 +136,7 @@ DUSHMEM_IMPL_FN void get_nbi(context ctx, T *dest, const T *source, size_t nelem
 }
 template <class T> DUSHMEM_IMPL_FN void p(context ctx, T *dest, impl::same_t<T> value, int pe) {
   if (T *to = impl::peer(dest, sizeof(T), pe, "p", "dest")) {
-    impl::value<T>::store(to, &value);
+    impl::value<T>::put(to, &value);
     impl::ring(pe);
   } else {
     impl::remote_put(ctx, dest, &value, sizeof(T), pe, false);

@@ -55,7 +55,7 @@ template <class S, class Act> DUSHMEM_IMPL_FN void together(S s, const Act &act)
   act(s);
   sync(s);
 }
-#ifdef DUSHMEM_EMU
+#if defined(DUSHMEM_EMU) && !defined(DUSHMEM_IMPL_COPY_AS_ON_GPU)
 /* Threads of a block take turns on one CPU: one of them does the work, while nobody else runs. */
 template <class Act> DUSHMEM_IMPL_FN void together(scope::block, const Act &act) {
   const int once = dushmem_emu_sync_once();
@@ -64,9 +64,9 @@ template <class Act> DUSHMEM_IMPL_FN void together(scope::block, const Act &act)
 }
 #endif
 
-/* What the threads of the scope wrote comes before what its first thread writes after this. */
+/* What the threads of the scope wrote comes before what any of them writes after this and a fence_release. */
 template <class S> DUSHMEM_IMPL_FN void publish(S s) {
-  fence_release();
+  fence_own();
   sync(s);
 }
 

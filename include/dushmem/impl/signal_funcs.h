@@ -11,11 +11,15 @@ DUSHMEM_IMPL_FN void check_sig_op(int op, const char *call) {
     fault(call, "sig_op", op, "no signal operator; there are SIGNAL_SET and SIGNAL_ADD");
 }
 
-DUSHMEM_IMPL_FN void update_signal(uint64_t *word, uint64_t value, int op) {
+/* The own word, and PE pe's copy of it. */
+DUSHMEM_IMPL_FN void update_signal(context ctx, uint64_t *own, uint64_t *word, uint64_t value, int op, int pe) {
   if (op == DUSHMEM_SIGNAL_SET)
     store_relaxed((unsigned long long *)word, (unsigned long long)value);
-  else
+  else if (!atomic_by_proxy(own))
     add((unsigned long long *)word, (unsigned long long)value);
+  else
+    return remote_signal(ctx, own, value, op, pe);
+  ring(pe);
 }
 
 template <class S>
@@ -33,12 +37,10 @@ DUSHMEM_IMPL_FN void put_signal_any(context ctx, void *dest, const void *source,
     return by_first(s, [=] { remote_put_signal(ctx, dest, source, bytes, signal, value, op, pe, nbi); });
   together(s, [=](auto part) {
     if (bytes != 0) copy(to, (const char *)source, bytes, part);
-    /* Each thread orders its own stores before the synchronisation, the first one all of them before the signal. */
     publish(part);
     if (leads(part)) {
       fence_release();
-      update_signal(word, value, op);
-      ring(pe);
+      update_signal(ctx, signal, word, value, op, pe);
     }
   });
 }
@@ -48,8 +50,7 @@ DUSHMEM_IMPL_FN void put_signal_any(context ctx, void *dest, const void *source,
 DUSHMEM_IMPL_FN void signal_op(context ctx, uint64_t *signal, uint64_t value, int op, int pe) {
   impl::check_sig_op(op, "signal_op");
   if (uint64_t *word = impl::peer(signal, sizeof *signal, pe, "signal_op", "sig_addr", sizeof *signal)) {
-    impl::update_signal(word, value, op);
-    impl::ring(pe);
+    impl::update_signal(ctx, signal, word, value, op, pe);
   } else {
     impl::remote_signal(ctx, signal, value, op, pe);
   }

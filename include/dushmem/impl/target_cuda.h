@@ -33,11 +33,72 @@ DUSHMEM_IMPL_STORES(unsigned int, "u32", "r")
 DUSHMEM_IMPL_STORES(unsigned long long, "u64", "l")
 #undef DUSHMEM_IMPL_STORES
 
+/* To a peer's memory, or own memory of the device. */
+#define DUSHMEM_IMPL_STORES(U, WIDTH, REGISTER, VALUE)                                                  \
+  DUSHMEM_IMPL_FN void store_far(U *at, U value) {                                                      \
+    asm volatile("st.relaxed.sys.global." WIDTH " [%0], %1;" ::"l"(at), REGISTER(VALUE) : "memory");    \
+  }
+DUSHMEM_IMPL_STORES(unsigned char, "u8", "h", (unsigned short)value)
+DUSHMEM_IMPL_STORES(unsigned short, "u16", "h", value)
+DUSHMEM_IMPL_STORES(unsigned int, "u32", "r", value)
+DUSHMEM_IMPL_STORES(unsigned long long, "u64", "l", value)
+#undef DUSHMEM_IMPL_STORES
+
 /* Volatile accesses pass by the caches of a multiprocessor, in which a peer's memory may have grown old. */
 template <class U> DUSHMEM_IMPL_FN U load_fresh(const U *at) { return *(const volatile U *)at; }
 DUSHMEM_IMPL_FN chunk load_fresh(const chunk *at) {
   chunk value;
   asm volatile("ld.volatile.v2.u64 {%0, %1}, [%2];" : "=l"(value.low), "=l"(value.high) : "l"(at) : "memory");
+  return value;
+}
+
+/* Memory of the device, or of others that it addresses: not a thread's own, nor a block's. Its loads and stores need
+ * no look at the address. */
+DUSHMEM_IMPL_FN bool is_global(const void *at) { return __isGlobal(at) != 0; }
+DUSHMEM_IMPL_FN chunk load_chunk(const chunk *at) {
+  chunk value;
+  asm volatile("ld.global.v2.u64 {%0, %1}, [%2];" : "=l"(value.low), "=l"(value.high) : "l"(at) : "memory");
+  return value;
+}
+DUSHMEM_IMPL_FN chunk load_chunk_fresh(const chunk *at) {
+  chunk value;
+  asm volatile("ld.relaxed.sys.global.v2.u64 {%0, %1}, [%2];"
+               : "=l"(value.low), "=l"(value.high)
+               : "l"(at)
+               : "memory");
+  return value;
+}
+DUSHMEM_IMPL_FN void store_chunk(chunk *at, chunk value) {
+  asm volatile("st.global.v2.u64 [%0], {%1, %2};" ::"l"(at), "l"(value.low), "l"(value.high) : "memory");
+}
+/* What lane `from` of a whole warp has. */
+DUSHMEM_IMPL_FN unsigned long long lane_value(unsigned long long value, unsigned from) {
+  return __shfl_sync(0xffffffffu, value, (int)from);
+}
+DUSHMEM_IMPL_FN unsigned funnel(unsigned low, unsigned high, unsigned bits) { return __funnelshift_r(low, high, bits); }
+
+/* A table that does not change while a kernel runs. */
+DUSHMEM_IMPL_FN int64_t load_table(const int64_t *at) { return (int64_t)__ldg((const long long *)at); }
+/* Both halves by one access. */
+DUSHMEM_IMPL_FN void store_flagged(chunk *at, chunk value) {
+#if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1203
+  asm volatile("{\n\t.reg .b128 both;\n\tmov.b128 both, {%1, %2};\n\tst.relaxed.sys.b128 [%0], both;\n\t}" ::"l"(at),
+               "l"(value.low), "l"(value.high)
+               : "memory");
+#else
+  asm volatile("st.volatile.v2.u64 [%0], {%1, %2};" ::"l"(at), "l"(value.low), "l"(value.high) : "memory");
+#endif
+}
+DUSHMEM_IMPL_FN chunk load_flagged(const chunk *at) {
+  chunk value;
+#if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1203
+  asm volatile("{\n\t.reg .b128 both;\n\tld.relaxed.sys.b128 both, [%2];\n\tmov.b128 {%0, %1}, both;\n\t}"
+               : "=l"(value.low), "=l"(value.high)
+               : "l"(at)
+               : "memory");
+#else
+  asm volatile("ld.volatile.v2.u64 {%0, %1}, [%2];" : "=l"(value.low), "=l"(value.high) : "l"(at) : "memory");
+#endif
   return value;
 }
 
@@ -50,9 +111,23 @@ template <class U> DUSHMEM_IMPL_FN U compare_exchange(U *at, U cond, U value) {
   return atomicCAS_system(at, cond, value);
 }
 
-DUSHMEM_IMPL_FN void fence_system() { __threadfence_system(); }
+/* A fence of the device takes half the time of one of the system, and is enough where the library says so. */
+DUSHMEM_IMPL_FN bool near() { return (state().flags & DUSHMEM_IMPL_FLAG_NEAR) != 0; }
+DUSHMEM_IMPL_FN void fence_system() {
+  if (near())
+    asm volatile("fence.sc.gpu;" ::: "memory");
+  else
+    asm volatile("fence.sc.sys;" ::: "memory");
+}
 /* Enough before a store that others wait for. */
-DUSHMEM_IMPL_FN void fence_release() { asm volatile("fence.acq_rel.sys;" ::: "memory"); }
+DUSHMEM_IMPL_FN void fence_release() {
+  if (near())
+    asm volatile("fence.acq_rel.gpu;" ::: "memory");
+  else
+    asm volatile("fence.acq_rel.sys;" ::: "memory");
+}
+/* A fence of one thread covers what others of its block wrote before they met. */
+DUSHMEM_IMPL_FN void fence_own() {}
 
 DUSHMEM_IMPL_FN unsigned warp_size() { return 32; }
 
@@ -73,9 +148,21 @@ DUSHMEM_IMPL_FN uint64_t ticks() { return (uint64_t)clock64(); }
 DUSHMEM_IMPL_FN void ring(int) {}
 DUSHMEM_IMPL_FN void trap() { __trap(); }
 
-template <class Ready> DUSHMEM_IMPL_FN void wait(const char *, const void *, uint64_t, Ready ready) {
-  while (!ready()) {
-  }
+/* Looks of a kernel that waits, in some 2 ms: where PEs take turns, a turn. */
+constexpr unsigned many_looks = 1u << 14;
+
+/* Only the kernel of a PE whose turn it is runs. */
+DUSHMEM_IMPL_COLD void waits_in_turns(const char *call, const void *address) {
+  if ((state().flags & DUSHMEM_IMPL_FLAG_STRICT) != 0)
+    fault(call, "address", (int64_t)(uintptr_t)address,
+          "the kernel waits for a PE whose kernels run only when this one's time on the GPU is over, and "
+          "DUSHMEM_STRICT=1 forbids that; start the job with --gpu-share=mps, or wait in the stream");
+  if (state().notice != 0) store_relaxed((unsigned int *)(uintptr_t)state().notice, 1u);
+}
+
+template <class Ready> DUSHMEM_IMPL_FN void wait(const char *call, const void *address, uint64_t, Ready ready) {
+  for (unsigned looks = 0; !ready(); looks++)
+    if (looks == many_looks && state().sharing == 3) waits_in_turns(call, address);
 }
 
 } // namespace impl

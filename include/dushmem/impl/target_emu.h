@@ -14,6 +14,34 @@ template <class U> DUSHMEM_IMPL_FN U load_fresh(const U *at) { return *(const vo
 DUSHMEM_IMPL_FN chunk load_fresh(const chunk *at) { return *at; }
 template <class U> DUSHMEM_IMPL_FN void store_relaxed(U *at, U value) { __atomic_store_n(at, value, __ATOMIC_RELEASE); }
 template <class U> DUSHMEM_IMPL_FN void store_release(U *at, U value) { __atomic_store_n(at, value, __ATOMIC_RELEASE); }
+template <class U> DUSHMEM_IMPL_FN void store_far(U *at, U value) { *(volatile U *)at = value; }
+DUSHMEM_IMPL_FN int64_t load_table(const int64_t *at) { return *at; }
+
+/* For tests of impl/copy_gpu.h on the CPU. */
+#ifdef DUSHMEM_IMPL_COPY_AS_ON_GPU
+DUSHMEM_IMPL_FN bool is_global(const void *) { return true; }
+DUSHMEM_IMPL_FN chunk load_chunk(const chunk *at) { return *at; }
+DUSHMEM_IMPL_FN chunk load_chunk_fresh(const chunk *at) { return *at; }
+DUSHMEM_IMPL_FN void store_chunk(chunk *at, chunk value) { *at = value; }
+DUSHMEM_IMPL_FN unsigned long long lane_value(unsigned long long value, unsigned from) {
+  return __shfl_sync(0xffffffffu, value, (int)from);
+}
+DUSHMEM_IMPL_FN unsigned funnel(unsigned low, unsigned high, unsigned bits) {
+  return (unsigned)(((unsigned long long)high << 32 | low) >> bits);
+}
+#endif
+
+/* The halves one after the other. */
+DUSHMEM_IMPL_FN void store_flagged(chunk *at, chunk value) {
+  store_relaxed(&at->low, value.low);
+  store_release(&at->high, value.high);
+}
+DUSHMEM_IMPL_FN chunk load_flagged(const chunk *at) {
+  chunk value;
+  value.high = load_acquire(&at->high);
+  value.low = load_relaxed(&at->low);
+  return value;
+}
 /* As strong as the host's: on the CPU it costs nothing more. */
 template <class U> DUSHMEM_IMPL_FN U add(U *at, U value) { return __atomic_fetch_add(at, value, __ATOMIC_ACQ_REL); }
 template <class U> DUSHMEM_IMPL_FN U bit_and(U *at, U value) { return __atomic_fetch_and(at, value, __ATOMIC_ACQ_REL); }
@@ -35,6 +63,8 @@ DUSHMEM_IMPL_FN void fence_system() {
 }
 /* Enough before a store that others wait for. */
 DUSHMEM_IMPL_FN void fence_release() { __atomic_thread_fence(__ATOMIC_ACQ_REL); }
+
+DUSHMEM_IMPL_FN void fence_own() { fence_release(); }
 
 DUSHMEM_IMPL_FN unsigned warp_size() { return (unsigned)warpSize; }
 

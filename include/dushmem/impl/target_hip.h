@@ -27,6 +27,19 @@ template <class U> DUSHMEM_IMPL_FN void store_relaxed(U *at, U value) {
 template <class U> DUSHMEM_IMPL_FN void store_release(U *at, U value) {
   __hip_atomic_store(at, value, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_SYSTEM);
 }
+template <class U> DUSHMEM_IMPL_FN void store_far(U *at, U value) { *(volatile U *)at = value; }
+DUSHMEM_IMPL_FN int64_t load_table(const int64_t *at) { return *at; }
+/* The halves one after the other. */
+DUSHMEM_IMPL_FN void store_flagged(chunk *at, chunk value) {
+  store_relaxed(&at->low, value.low);
+  store_release(&at->high, value.high);
+}
+DUSHMEM_IMPL_FN chunk load_flagged(const chunk *at) {
+  chunk value;
+  value.high = load_acquire(&at->high);
+  value.low = load_relaxed(&at->low);
+  return value;
+}
 template <class U> DUSHMEM_IMPL_FN U add(U *at, U value) {
   return __hip_atomic_fetch_add(at, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
 }
@@ -51,6 +64,9 @@ template <class U> DUSHMEM_IMPL_FN U compare_exchange(U *at, U cond, U value) {
 DUSHMEM_IMPL_FN void fence_system() { __threadfence_system(); }
 /* Enough before a store that others wait for. */
 DUSHMEM_IMPL_FN void fence_release() { __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, ""); }
+
+/* Each thread of a block its own stores, before they meet. */
+DUSHMEM_IMPL_FN void fence_own() { fence_release(); }
 
 DUSHMEM_IMPL_FN unsigned warp_size() { return (unsigned)warpSize; }
 

@@ -18,6 +18,9 @@ impl World {
     /// Completes what was issued on the default context and waits for all PEs (section 9.10.1).
     #[inline]
     pub fn barrier_all(&self) -> Result<()> {
+        if self.has_devices() {
+            self.bind_device(Call::BarrierAll, false)?;
+        }
         self.quiet(self.default_context())?;
         self.synchronise(self.world_team(), Call::BarrierAll, plain(Call::BarrierAll), 0)
     }

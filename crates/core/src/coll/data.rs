@@ -5,6 +5,7 @@
 //! that says that they have been read.
 use super::barrier::data_tag;
 use crate::context::Context;
+use crate::device_heap::Announce;
 use crate::error::{Call, Error, Result};
 use crate::team::{Meets, Team};
 use crate::transport::{Get, Reuse, mapped};
@@ -31,10 +32,23 @@ impl World {
             return self.refuse(team, Call::Broadcast, error);
         };
         let call = Call::Broadcast;
-        if let Err(error) = self.own_buffers(dest, bytes, source, bytes, true) {
-            return self.refuse(team, call, error);
-        }
+        let device = match self.own_buffers(dest, bytes, source, bytes, true) {
+            Ok(device) => device,
+            Err(error) => return self.refuse(team, call, error),
+        };
         let sign = data_tag(call, &[bytes as u64, root as u64]);
+        if device {
+            // SAFETY: both were checked.
+            return unsafe {
+                self.broadcast_on_device(
+                    team,
+                    Announce { call, sign, bytes, argument: root as u64 },
+                    dest,
+                    source,
+                    root,
+                )
+            };
+        }
         let is_root = team.my_pe() == root;
         let epoch = self.announce(team, call, bytes as u64, root as u64);
         if team.carries(bytes) {
@@ -66,10 +80,22 @@ impl World {
         let call = Call::Fcollect;
         let checked =
             self.total(team, bytes).and_then(|total| self.own_buffers(dest, total, source, bytes, false));
-        if let Err(error) = checked {
-            return self.refuse(team, call, error);
-        }
+        let device = match checked {
+            Ok(device) => device,
+            Err(error) => return self.refuse(team, call, error),
+        };
         let sign = data_tag(call, &[bytes as u64]);
+        if device {
+            // SAFETY: both were checked.
+            return unsafe {
+                self.fcollect_on_device(
+                    team,
+                    Announce { call, sign, bytes, argument: sign.into() },
+                    dest,
+                    source,
+                )
+            };
+        }
         let epoch = self.announce(team, call, bytes as u64, sign.into());
         let small = team.carries(bytes);
         if small {
@@ -102,12 +128,23 @@ impl World {
         let call = Call::Alltoall;
         let checked = self
             .total(team, bytes)
-            .and_then(|total| self.own_buffers(dest, total, source, total, true).map(|()| total));
-        let total = match checked {
-            Ok(total) => total,
+            .and_then(|total| Ok((total, self.own_buffers(dest, total, source, total, true)?)));
+        let (total, device) = match checked {
+            Ok(checked) => checked,
             Err(error) => return self.refuse(team, call, error),
         };
         let sign = data_tag(call, &[bytes as u64]);
+        if device {
+            // SAFETY: both were checked.
+            return unsafe {
+                self.alltoall_on_device(
+                    team,
+                    Announce { call, sign, bytes, argument: sign.into() },
+                    dest,
+                    source,
+                )
+            };
+        }
         let epoch = self.announce(team, call, bytes as u64, sign.into());
         let small = team.carries(total);
         if small {
@@ -146,7 +183,7 @@ impl World {
     }
 
     /// Members by rank and world PE, beginning with this one, so that not all read the same one at once.
-    pub(super) fn members_from_me<'t>(&self, team: &'t Team) -> impl Iterator<Item = (usize, usize)> + 't {
+    pub(crate) fn members_from_me<'t>(&self, team: &'t Team) -> impl Iterator<Item = (usize, usize)> + 't {
         let n = team.pes().len();
         (0..n).map(move |i| (team.me() + i) % n).map(move |rank| (rank, team.pes()[rank] as usize))
     }
@@ -168,7 +205,7 @@ impl World {
 
     /// Both buffers of a collective, which are own symmetric memory.
     /// They don't overlap, which would give wrong values where others still read what this member writes;
-    /// `in_place`: but they may be the same.
+    /// `in_place`: but they may be the same. True if one of them lies in memory of a device.
     pub(super) fn own_buffers(
         &self,
         dest: *mut u8,
@@ -176,12 +213,12 @@ impl World {
         source: *const u8,
         source_len: usize,
         in_place: bool,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let (to, from) = (dest as usize, source as usize);
-        self.own_range("dest", to, dest_len, 1)?;
-        self.own_range("source", from, source_len, 1)?;
+        let near = self.range_place("dest", to, dest_len, 1)?;
+        let device = self.range_place("source", from, source_len, 1)?.or(near).is_some();
         if (to == from && in_place) || to.max(from) >= (to + dest_len).min(from + source_len) {
-            return Ok(());
+            return Ok(device);
         }
         let why = if in_place {
             "overlaps dest; pass the same address for both, or separate buffers"
@@ -195,7 +232,7 @@ impl World {
     ///
     /// # Safety
     /// `dest` is writable, `source` an own symmetric address of `bytes` bytes.
-    pub(super) unsafe fn fetch(&self, pe: usize, dest: *mut u8, source: usize, bytes: usize) {
+    pub(crate) unsafe fn fetch(&self, pe: usize, dest: *mut u8, source: usize, bytes: usize) {
         let pending = Context::pending(self.default_context());
         let get = Get { pe, dest, source, bytes, reuse: Reuse::AtReturn };
         // SAFETY: passed on.

@@ -7,23 +7,36 @@
 //! even if it arrives late, is below all that the new one waits for. All-zero bytes are the initial state.
 use core::sync::atomic::{AtomicU64, Ordering};
 
-/// Arrays of words, one a PE of the world. The first four are written by others, the others by the owner.
+/// Arrays of words, one a PE of the world. The first two are the owner's, the others are written by others.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs, reason = "explained in the header")]
 #[repr(usize)]
 pub enum Words {
-    Sync = 0,
-    Note = 1,
-    Mail = 2,
-    Room = 3,
-    Sent = 4,
-    Got = 5,
+    Sent = 0,
+    Got = 1,
+    Sync = 2,
+    Note = 3,
+    Mail = 4,
+    Room = 5,
+    Here = 6,
+    /// For collectives on streams made of memory operations; counted by the host, from team to team.
+    StreamEpoch = 7,
+    /// The same in captured graphs: set, waited for and reset.
+    GraphReady = 8,
+    /// As before.
+    GraphDone = 9,
 }
 
 /// Number of arrays.
-const ARRAYS: usize = 6;
-/// Bytes in front of the arrays: the owner's count of calls, and where the counts of this team began.
+const ARRAYS: usize = 10;
+/// Bytes in front: the owner's count of calls, where the counts of this team began, the count of calls with data and
+/// flag in one word, and the last of these in which everybody sent to everybody.
 const HEAD: usize = 64;
+/// Counts at the beginning of [`HEAD`], where the team's counts begin too.
+const COUNTS: usize = 4;
+/// Most blocks of a grid that makes a collective, and words of their flags in large worlds.
+const MOST_BLOCKS: usize = 128;
+const GRID_WORDS: usize = 8192;
 /// Bytes of the buffers of one parity, shared by the members of a team.
 const BUFFERS: usize = 64 << 10;
 /// Bounds of the buffer that a member has at another.
@@ -61,36 +74,67 @@ impl DeviceSlot {
         (BUFFERS / members / 64 * 64).clamp(SMALLEST, LARGEST)
     }
 
-    /// Bytes of a slot in a world of `pes` PEs, whole pages.
+    /// Blocks that a grid can have that makes a collective in a world of `pes` PEs.
+    pub fn blocks(pes: usize) -> usize {
+        (GRID_WORDS / Self::words(pes) / 8 * 8).clamp(8, MOST_BLOCKS)
+    }
+
+    /// Where an array begins, in bytes from the slot's beginning.
+    pub fn array(array: Words, pes: usize) -> usize {
+        HEAD + Self::blocks(pes) * 8 + array as usize * Self::words(pes) * 8
+    }
+
+    /// All counts of the owner lie in so many bytes from the slot's beginning on. On a device they are read and set
+    /// in a copy of these bytes.
+    pub fn counts(pes: usize) -> usize {
+        Self::array(Words::Sync, pes)
+    }
+
+    /// Bytes of the buffers of one kind: both parities.
+    fn buffers(pes: usize) -> usize {
+        2 * BUFFERS.max(Self::words(pes) * SMALLEST)
+    }
+
+    /// Bytes in front of the buffers: the arrays, and behind them the flags of grids, an array a block.
+    fn flags(pes: usize) -> usize {
+        HEAD + Self::blocks(pes) * 8 + (ARRAYS + Self::blocks(pes)) * Self::words(pes) * 8
+    }
+
+    /// Bytes of a slot in a world of `pes` PEs, whole pages. Behind the flags lie the buffers of messages, then those
+    /// of words that hold data and flag.
     pub fn bytes(pes: usize) -> usize {
-        let buffers = 2 * BUFFERS.max(pes * SMALLEST);
-        (HEAD + ARRAYS * Self::words(pes) * 8 + buffers).next_multiple_of(4096)
+        (Self::flags(pes) + 2 * Self::buffers(pes)).next_multiple_of(4096)
     }
 
     fn word(&self, index: usize) -> &AtomicU64 {
-        debug_assert!(index < (HEAD / 8) + ARRAYS * Self::words(self.pes));
+        debug_assert!(index * 8 < Self::counts(self.pes));
         // SAFETY: a word in front of the buffers of mapped internals.
         unsafe { &*(self.at as *const AtomicU64).add(index) }
     }
 
     fn own(&self, array: Words, pe: usize) -> &AtomicU64 {
-        self.word(HEAD / 8 + array as usize * Self::words(self.pes) + pe)
+        self.word(Self::array(array, self.pes) / 8 + pe)
+    }
+
+    /// Calls that block `block` of a grid has made.
+    fn grid(&self, block: usize) -> &AtomicU64 {
+        self.word(HEAD / 8 + block)
+    }
+
+    fn all(&self) -> impl Iterator<Item = &AtomicU64> {
+        let messages = (0..self.pes).flat_map(|pe| [self.own(Words::Sent, pe), self.own(Words::Got, pe)]);
+        let grids = (0..Self::blocks(self.pes)).map(|block| self.grid(block));
+        messages.chain(grids).chain((0..COUNTS).map(|index| self.word(index)))
     }
 
     /// The highest of the owner's counts: no word that it has written anywhere for this slot is above.
     pub fn high_water(&self) -> u64 {
-        let counts = (0..self.pes).flat_map(|pe| [self.own(Words::Sent, pe), self.own(Words::Got, pe)]);
-        counts.chain([self.word(0)]).map(|word| word.load(Ordering::Relaxed)).max().unwrap_or(0)
+        self.all().map(|word| word.load(Ordering::Relaxed)).max().unwrap_or(0)
     }
 
     /// Has the owner's counts begin at `base`, at which those of the team's other members begin too.
     pub fn begin(&self, base: u64) {
-        for pe in 0..self.pes {
-            self.own(Words::Sent, pe).store(base, Ordering::Relaxed);
-            self.own(Words::Got, pe).store(base, Ordering::Relaxed);
-        }
-        self.word(0).store(base, Ordering::Relaxed);
-        self.word(1).store(base, Ordering::Release);
+        self.all().for_each(|word| word.store(base, Ordering::Release));
     }
 }
 
@@ -101,12 +145,23 @@ mod tests {
     #[test]
     fn cells_of_every_team_fit() {
         for pes in 1..=2000 {
-            let room = DeviceSlot::bytes(pes) - HEAD - ARRAYS * DeviceSlot::words(pes) * 8;
+            let room = DeviceSlot::buffers(pes);
+            assert!(DeviceSlot::flags(pes) + 2 * room <= DeviceSlot::bytes(pes));
             for members in [1, 2, 3, pes / 2, pes - 1, pes] {
                 let members = members.clamp(1, pes);
                 let cell = DeviceSlot::cell(members);
                 assert!(2 * members * cell <= room && cell.is_multiple_of(64), "{members} of {pes}: {cell}");
             }
+        }
+    }
+
+    #[test]
+    fn every_world_has_flags_for_a_few_blocks() {
+        for pes in 1..=2000 {
+            let blocks = DeviceSlot::blocks(pes);
+            assert!(blocks.is_multiple_of(8) && blocks <= MOST_BLOCKS, "{pes}: {blocks}");
+            assert!(pes > 64 || blocks == MOST_BLOCKS, "{pes}: {blocks}");
+            assert!(DeviceSlot::flags(pes) < 300 << 10, "{pes}: {} bytes", DeviceSlot::flags(pes));
         }
     }
 
@@ -125,5 +180,11 @@ mod tests {
         assert_eq!(slot.high_water(), 12);
         slot.word(0).store(13, Ordering::Relaxed);
         assert_eq!(slot.high_water(), 13);
+        slot.grid(127).store(15, Ordering::Relaxed);
+        assert_eq!(slot.high_water(), 15);
+        slot.begin(16);
+        assert_eq!([slot.grid(0), slot.word(2), slot.word(3)].map(|word| word.load(Ordering::Relaxed)), [16; 3]);
+        // What others write, and what the host counts on from team to team, is left alone.
+        assert!(memory[DeviceSlot::counts(pes) / 8..].iter().all(|&word| word == 0));
     }
 }

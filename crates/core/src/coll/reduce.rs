@@ -5,6 +5,7 @@
 //! member combines all of them; large ones are divided: each member combines one part, then all collect
 //! the parts, so each byte is read from its owner once.
 use super::barrier::data_tag;
+use crate::device_heap::{Announce, Vectors};
 use crate::error::{Call, Error, Result};
 use crate::team::Team;
 use crate::transport::mapped;
@@ -219,12 +220,23 @@ impl World {
         let bytes = n.checked_mul(reducer.elem).filter(|&bytes| bytes <= isize::MAX as usize);
         let checked = bytes
             .ok_or(overflow)
-            .and_then(|bytes| self.own_buffers(dest, bytes, source, bytes, true).map(|()| bytes));
-        let bytes = match checked {
-            Ok(bytes) => bytes,
+            .and_then(|bytes| Ok((bytes, self.own_buffers(dest, bytes, source, bytes, true)?)));
+        let (bytes, device) = match checked {
+            Ok(checked) => checked,
             Err(error) => return self.refuse(team, call, error),
         };
         let sign = data_tag(call, &[bytes as u64, reducer.tag.into()]);
+        if device {
+            let vectors = Vectors { dest: dest as usize, source: source as usize, n, reducer };
+            // SAFETY: both were checked.
+            return unsafe {
+                self.reduce_on_device(
+                    team,
+                    Announce { call, sign, bytes, argument: reducer.tag.into() },
+                    vectors,
+                )
+            };
+        }
         let members = team.pes().len();
         let epoch = self.announce(team, call, bytes as u64, reducer.tag.into());
         if team.carries(bytes) {
@@ -315,14 +327,25 @@ impl World {
         let checked = total
             .filter(|&total| total <= isize::MAX as usize)
             .ok_or(overflow)
-            .and_then(|total| self.own_buffers(dest, n * reducer.elem, source, total, true).map(|()| total));
-        let total = match checked {
-            Ok(total) => total,
+            .and_then(|total| Ok((total, self.own_buffers(dest, n * reducer.elem, source, total, true)?)));
+        let (total, device) = match checked {
+            Ok(checked) => checked,
             Err(error) => return self.refuse(team, call, error),
         };
         let bytes = n * reducer.elem;
         let mine = team.me() * bytes;
         let sign = data_tag(call, &[bytes as u64, reducer.tag.into()]);
+        if device {
+            let vectors = Vectors { dest: dest as usize, source: source as usize, n, reducer };
+            // SAFETY: both were checked.
+            return unsafe {
+                self.reduce_scatter_on_device(
+                    team,
+                    Announce { call, sign, bytes, argument: reducer.tag.into() },
+                    vectors,
+                )
+            };
+        }
         let epoch = self.announce(team, call, bytes as u64, reducer.tag.into());
         if team.carries(total) {
             // SAFETY: payload buffers of this epoch; source and destination were checked.
@@ -355,16 +378,16 @@ impl World {
 }
 
 /// Local memory aligned for every element type.
-pub(super) struct Scratch {
+pub(crate) struct Scratch {
     words: Vec<u128>,
 }
 
 impl Scratch {
-    pub(super) fn new(bytes: usize) -> Scratch {
+    pub(crate) fn new(bytes: usize) -> Scratch {
         Scratch { words: vec![0; bytes.div_ceil(16) + 1] }
     }
 
-    pub(super) fn start(&mut self) -> *mut u8 {
+    pub(crate) fn start(&mut self) -> *mut u8 {
         self.words.as_mut_ptr().cast()
     }
 
@@ -377,7 +400,7 @@ impl Scratch {
 }
 
 /// The elements that the member of `rank` combines: parts differ by at most one cache line.
-pub(super) fn part(n: usize, members: usize, rank: usize) -> (usize, usize) {
+pub(crate) fn part(n: usize, members: usize, rank: usize) -> (usize, usize) {
     let each = n.div_ceil(members).next_multiple_of(16);
     ((rank * each).min(n), ((rank + 1) * each).min(n))
 }

@@ -6,6 +6,7 @@
 use super::barrier::data_tag;
 use super::reduce::{Reducer, Scratch};
 use crate::context::Context;
+use crate::device_heap::{Announce, Vectors};
 use crate::error::{Call, Error, Result};
 use crate::team::Team;
 use crate::transport::{Put, Reuse, mapped};
@@ -42,13 +43,20 @@ impl World {
         let bytes = n.checked_mul(reducer.elem).filter(|&bytes| bytes <= isize::MAX as usize);
         let checked = bytes
             .ok_or(overflow)
-            .and_then(|bytes| self.own_buffers(dest, bytes, source, bytes, true).map(|()| bytes));
-        let bytes = match checked {
-            Ok(bytes) => bytes,
+            .and_then(|bytes| Ok((bytes, self.own_buffers(dest, bytes, source, bytes, true)?)));
+        let (bytes, device) = match checked {
+            Ok(checked) => checked,
             Err(error) => return self.refuse(team, call, error),
         };
         let operation = u64::from(reducer.tag) << 1 | u64::from(kind == Scan::Exclusive);
         let sign = data_tag(call, &[bytes as u64, operation]);
+        if device {
+            let vectors = Vectors { dest: dest as usize, source: source as usize, n, reducer };
+            // SAFETY: both were checked.
+            return unsafe {
+                self.scan_on_device(team, Announce { call, sign, bytes, argument: operation }, vectors, kind)
+            };
+        }
         let epoch = self.announce(team, call, bytes as u64, operation);
         if team.carries(bytes) {
             // SAFETY: payload buffers of this epoch; source and destination were checked.

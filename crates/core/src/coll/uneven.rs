@@ -36,9 +36,10 @@ impl World {
         self.check_team(team)?;
         let call = Call::Collect;
         let sign = data_tag(call, &[]);
-        if let Err(error) = self.own_range("source", source as usize, bytes, 1) {
-            return self.refuse(team, call, error);
-        }
+        let device = match self.range_place("source", source as usize, bytes, 1) {
+            Ok(device) => device.is_some(),
+            Err(error) => return self.refuse(team, call, error),
+        };
         let place = if bytes > 0 { self.symmetric_offset(source as usize) as u64 } else { 0 };
         let mine = Part { bytes: bytes as u64, place };
         let (parts, epoch): (Vec<Part>, u32) = match team.meets() {
@@ -53,7 +54,9 @@ impl World {
                 unsafe {
                     let own = self.own_payload(team, epoch);
                     own.cast::<Part>().write(mine);
-                    mapped::copy(own.add(HEAD), source, bytes.min(PAYLOAD - HEAD));
+                    if !device {
+                        mapped::copy(own.add(HEAD), source, bytes.min(PAYLOAD - HEAD));
+                    }
                 }
                 self.meet(team, call, sign, 0, epoch)?;
                 let part = |&pe: &u32| {
@@ -64,7 +67,9 @@ impl World {
             }
         };
         // All know all the amounts, so all take the same way, and the same things are wrong everywhere.
-        let small = parts.iter().all(|part| team.carries(part.bytes as usize + HEAD));
+        let small = parts.iter().all(|part| team.carries(part.bytes as usize + HEAD))
+            && !self.is_on_device(dest as usize)
+            && !parts.iter().any(|part| self.is_number_of_device(part.place as usize));
         let total = parts.iter().try_fold(0usize, |sum, part| sum.checked_add(part.bytes as usize));
         let why = "more than the address space for all members together";
         let overflow = Error::BadValue { arg: "nelems", value: bytes as i64, why };
@@ -74,7 +79,7 @@ impl World {
             if total > room {
                 return Err(short);
             }
-            self.own_buffers(dest, total, source, bytes, false).map(|()| total)
+            self.own_buffers(dest, total, source, bytes, false).map(|_| total)
         });
         let total = match checked {
             Ok(total) => total,
@@ -92,11 +97,14 @@ impl World {
                 } else if let Some(from) = self.symmetric_object(parts[rank].place as usize)
                     && count > 0
                 {
-                    self.fetch(pe, to, from, count);
+                    self.pull(pe, to, from, count)?;
                 }
             }
         }
         if !small {
+            if self.has_devices() {
+                self.flush_device()?;
+            }
             self.synchronise(team, call, sign, 0)?;
         }
         Ok(total)
@@ -122,15 +130,16 @@ impl World {
         self.check_team(team)?;
         let call = Call::Alltoalls;
         let checked = self.strided_buffers(team, dest, source, dst, sst, nelems, elem);
-        let (to_step, from_step) = match checked {
-            Ok(steps) => steps,
+        let (to_step, from_step, device) = match checked {
+            Ok(checked) => checked,
             Err(error) => return self.refuse(team, call, error),
         };
         let bytes = nelems * elem;
         let (total, mine) = (bytes * team.pes().len(), team.me() * nelems);
         let sign = data_tag(call, &[bytes as u64, dst as u64, sst as u64]);
         let epoch = self.announce(team, call, bytes as u64, sign.into());
-        if team.carries(total) {
+        let small = team.carries(total) && !device;
+        if small {
             for i in 0..nelems * team.pes().len() {
                 // SAFETY: element `i` of the source, which was checked, and of the own buffer of this epoch.
                 unsafe {
@@ -145,7 +154,7 @@ impl World {
         self.meet(team, call, sign, bytes as u64, epoch)?;
         for (rank, pe) in self.members_from_me(team) {
             let (to, from) = (dest.wrapping_add(rank * nelems * to_step), mine * from_step);
-            if !team.carries(total) {
+            if !small {
                 let from = source.wrapping_add(from);
                 // SAFETY: the elements of that member's block in both, which were checked.
                 unsafe { self.iget(self.default_context(), to, from, dst, sst, elem, nelems, pe as i32)? };
@@ -159,10 +168,11 @@ impl World {
                 }
             }
         }
-        if team.carries(total) { Ok(()) } else { self.synchronise(team, call, sign, bytes as u64) }
+        if small { Ok(()) } else { self.synchronise(team, call, sign, bytes as u64) }
     }
 
-    /// Checks the buffers of [`World::alltoalls`] and gives the distances of their elements in bytes.
+    /// Checks the buffers of [`World::alltoalls`] and gives the distances of their elements in bytes, and whether one
+    /// of them lies in memory of a device.
     #[allow(clippy::too_many_arguments, reason = "those of the standard's call")]
     fn strided_buffers(
         &self,
@@ -173,7 +183,7 @@ impl World {
         sst: isize,
         nelems: usize,
         elem: usize,
-    ) -> Result<(usize, usize)> {
+    ) -> Result<(usize, usize, bool)> {
         for (arg, stride) in [("dst", dst), ("sst", sst)] {
             if stride < 1 {
                 let why = "strides are in elements and at least 1";
@@ -191,7 +201,7 @@ impl World {
                 .filter(|&span| span <= isize::MAX as usize),
         };
         let (to, from) = (span(dst).ok_or_else(overflow)?, span(sst).ok_or_else(overflow)?);
-        self.own_buffers(dest, to, source, from, false)?;
-        Ok((dst as usize * elem, sst as usize * elem))
+        let device = self.own_buffers(dest, to, source, from, false)?;
+        Ok((dst as usize * elem, sst as usize * elem, device))
     }
 }

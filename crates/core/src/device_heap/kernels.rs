@@ -76,14 +76,14 @@ impl DeviceHeap {
         self.slice + slot * DeviceSlot::bytes(self.plan.pes)
     }
 
-    /// Changes this PE's words of a slot.
+    /// Changes this PE's counts in a slot, which are its first words.
     fn with_slot<R>(&self, slot: usize, act: impl FnOnce(&DeviceSlot) -> R) -> Result<R> {
-        let bytes = DeviceSlot::bytes(self.plan.pes);
+        let bytes = DeviceSlot::counts(self.plan.pes);
         let mut words = vec![0u64; bytes / 8];
         // SAFETY: the own slot, in memory since the beginning.
         unsafe { self.device.peek(self.slot_at(slot), bytemuck::cast_slice_mut(&mut words))? };
         let before = words.clone();
-        // SAFETY: as many bytes as a slot has.
+        // SAFETY: all words of a slot that are looked at.
         let copy = unsafe { DeviceSlot::new(words.as_mut_ptr() as usize, self.plan.pes) };
         let result = act(&copy);
         // Others may be writing to their words, so only what has been changed goes back.
@@ -114,7 +114,7 @@ impl DeviceHeap {
     fn publish(&self, world: &World, team: &Arc<Team>, base: u64) -> Result<()> {
         let slot = team.slot();
         self.stream_count(slot).store(base, Ordering::Release);
-        let mut entry = KernelTeam::of(team, world.device_slot(slot), self.plan.pes);
+        let mut entry = KernelTeam::of(team, world.device_slot(slot), self.plan.pes, world.reaches_all_of(team));
         if self.kind == HeapKind::Device {
             entry.slot = self.slot_at(slot) as u64;
             if base > 0 {

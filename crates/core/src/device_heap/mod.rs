@@ -8,14 +8,18 @@
 //! | `grow` | getting memory, and the peers' |
 //! | `courier` | descriptors on their way between processes |
 //! | `kernels` | what kernels know of the PE, and teams as they see them |
+//! | `rma`, `coll` | transfers and collectives of the host |
 //!
 //! The device is bound late: programs select it after init. Until then there is no heap of a device.
 mod bind;
+mod coll;
 mod courier;
 pub mod driver;
 mod grow;
 pub mod heap;
 mod kernels;
+mod rma;
 
 pub(crate) use bind::Slot;
+pub(crate) use coll::{Announce, Vectors};
 pub use heap::DeviceHeap;

@@ -98,9 +98,7 @@ impl World {
         match (agreed, found) {
             (Ok(()), Some(at)) => {
                 let block = arena.base() + at;
-                self.note(DebugLevel::Trace, || {
-                    format!("{bytes} bytes of {} at {block:#x}", arena.name())
-                });
+                self.note(DebugLevel::Trace, || format!("{bytes} bytes of {} at {block:#x}", arena.name()));
                 Ok(block as *mut u8)
             }
             (Ok(()), None) => Err(arena.exhausted(bytes)),

@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 fn attribute(number: u32, ordinal: i32) -> Option<i32> {
     let on = |yes: bool| i32::from(yes);
     Some(match number {
-        1 | 2 | 3 => 1024,
+        1..=3 => 1024,
         4 => 64,
         5 => i32::MAX,
         6 | 7 => 65535,
@@ -39,7 +39,7 @@ fn attribute(number: u32, ordinal: i32) -> Option<i32> {
         15 | 19 | 31 | 32 | 41 | 78 | 79 | 80 | 83 | 89 | 90 | 91 | 92 | 93 | 94 | 95 | 99 | 113 | 115
         | 116 | 120 | 122 | 123 | 124 | 125 => 1,
         // No: native atomics on host memory, pageable memory, flushes of remote writes, and whatever is not used.
-        1..148 => 0,
+        11..148 => 0,
         _ => return None,
     })
 }

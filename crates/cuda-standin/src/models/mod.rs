@@ -5,6 +5,7 @@ mod collective;
 mod element;
 mod half;
 mod single;
+mod state;
 mod test;
 
 pub use call::{Call, Model, find};

@@ -91,6 +91,7 @@ unsafe extern "C" {
         status: *mut u32,
     ) -> u32;
     pub safe fn standin_fail(spec: *const c_char) -> u32;
+    pub safe fn standin_reach(address: usize) -> usize;
     pub safe fn standin_calls(name: *const c_char) -> u64;
     pub safe fn standin_live(kind: *const c_char) -> u64;
 }

@@ -1,7 +1,9 @@
 //! Ways to run a suite.
 use super::Pe;
 use crate::threads;
+use dushmem_core::device::Device;
 use dushmem_core::env::{Settings, TransportKind};
+use dushmem_core::world::InitOptions;
 
 /// Heap of a PE in the suites.
 const HEAP: u64 = 16 << 20;
@@ -13,12 +15,14 @@ pub struct Backend {
     pub pes: usize,
     /// Transport, seed, sizes.
     pub settings: Settings,
+    /// The device in whose memory the suites' arrays lie.
+    pub device: Option<&'static dyn Device>,
 }
 
 /// PEs that load and store each other's memory.
 pub fn shm(pes: usize) -> Backend {
     let settings = Settings { heap_size: HEAP, team_slots: 64, ..Settings::defaults() };
-    Backend { pes, settings }
+    Backend { pes, settings, device: None }
 }
 
 /// PEs on the transport that delays and reorders.
@@ -40,6 +44,11 @@ pub fn matrix(kind: TransportKind, pes: &[usize]) -> Vec<Backend> {
 }
 
 impl Backend {
+    /// The same with arrays in memory of a device.
+    pub fn on(self, device: &'static dyn Device) -> Backend {
+        Backend { device: Some(device), ..self }
+    }
+
     /// Runs a suite with PEs as threads.
     ///
     /// # Panics
@@ -50,7 +59,12 @@ impl Backend {
         let kind = self.settings.transport;
         let text = format!("{kind:?}, {pes} PEs, seed {seed}");
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            threads::run(self.pes, &self.settings, move |world| suite(&Pe::new(world)));
+            let device = self.device;
+            let options = InitOptions { device, ..threads::THREAD_PE };
+            threads::run_with(self.pes, &self.settings, options, move |world| match device {
+                None => suite(&Pe::new(world)),
+                Some(_) => suite(&Pe::on_device(world)),
+            });
         }));
         if let Err(panic) = outcome {
             eprintln!("failed with: {text}");

@@ -6,9 +6,11 @@
     clippy::not_unsafe_ptr_arg_deref,
     reason = "addresses are followed by the engine, which refuses those that are not symmetric"
 )]
+use crate::plain::reach;
 use dushmem_core::amo::{Amo, AmoOp};
 use dushmem_core::coll::reduce::Reducer;
 use dushmem_core::context::Context;
+use dushmem_core::env::HeapKind;
 use dushmem_core::error::{Call, Result};
 use dushmem_core::rma::Scalar;
 use dushmem_core::signal::SignalOp;
@@ -28,6 +30,8 @@ pub struct Pe {
     pub me: usize,
     /// Number of PEs.
     pub n: usize,
+    /// Where its arrays lie.
+    pub kind: HeapKind,
 }
 
 impl Deref for Pe {
@@ -96,7 +100,7 @@ impl<T: Scalar> Sym<T> {
     pub fn read(self, i: usize) -> T {
         assert!(i < self.len);
         // SAFETY: an own element; others write it as the suite allows, hence volatile.
-        unsafe { self.at(i).read_volatile() }
+        unsafe { reach(self.at(i)).read_volatile() }
     }
 
     /// Stores to the own copy of element `i`.
@@ -104,7 +108,7 @@ impl<T: Scalar> Sym<T> {
     pub fn write(self, i: usize, value: T) {
         assert!(i < self.len);
         // SAFETY: as in `read`.
-        unsafe { self.at(i).write_volatile(value) }
+        unsafe { reach(self.at(i)).write_volatile(value) }
     }
 
     /// Stores `value` to all own elements.
@@ -117,7 +121,7 @@ impl<T: Scalar> Sym<T> {
     pub fn store(self, from: usize, values: &[T]) {
         assert!(from + values.len() <= self.len);
         // SAFETY: own elements, which nobody else accesses while the suite stores.
-        unsafe { self.at(from).cast::<u8>().copy_from(values.as_ptr().cast(), size_of_val(values)) };
+        unsafe { reach(self.at(from)).cast::<u8>().copy_from(values.as_ptr().cast(), size_of_val(values)) };
     }
 
     /// The own elements.
@@ -132,7 +136,7 @@ impl<T: Scalar> Sym<T> {
         let mut all = Vec::<T>::with_capacity(len);
         // SAFETY: own elements, of which any bytes are values; the vector has room for them.
         unsafe {
-            all.as_mut_ptr().cast::<u8>().copy_from(self.at(from).cast(), len * size_of::<T>());
+            all.as_mut_ptr().cast::<u8>().copy_from(reach(self.at(from)).cast(), len * size_of::<T>());
             all.set_len(len);
         }
         all
@@ -142,7 +146,13 @@ impl<T: Scalar> Sym<T> {
 impl Pe {
     /// The PE of `world`.
     pub fn new(world: &Arc<World>) -> Pe {
-        Pe { me: world.my_pe() as usize, n: world.n_pes() as usize, world: Arc::clone(world) }
+        let (me, n) = (world.my_pe() as usize, world.n_pes() as usize);
+        Pe { me, n, world: Arc::clone(world), kind: HeapKind::Host }
+    }
+
+    /// The same, with its arrays in memory of a device.
+    pub fn on_device(world: &Arc<World>) -> Pe {
+        Pe { kind: HeapKind::Device, ..Pe::new(world) }
     }
 
     /// The PE after this one.
@@ -163,7 +173,7 @@ impl Pe {
     /// A symmetric array of zeros.
     #[track_caller]
     pub fn alloc<T: Scalar>(&self, len: usize) -> Sym<T> {
-        let base = self.calloc(len, size_of::<T>()).expect("room for the array");
+        let base = self.calloc_on(self.kind, len, size_of::<T>()).expect("room for the array");
         Sym { base: base.cast(), len }
     }
 

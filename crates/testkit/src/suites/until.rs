@@ -71,7 +71,7 @@ pub fn every_way_of_updating(pe: &Pe) {
                     // Others must be asleep for this to show anything.
                     std::thread::sleep(std::time::Duration::from_millis(2));
                     // SAFETY: the word on the peer, as `ptr` shows it.
-                    unsafe { at.cast::<u64>().write_volatile(round) };
+                    unsafe { crate::plain::reach(at.cast::<u64>()).write_volatile(round) };
                 }
             }
             _ => pe.iput(word.at(0), &[round], (1, 1), 1, pe.right()).unwrap(),

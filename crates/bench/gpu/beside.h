@@ -1,0 +1,206 @@
+/* What the measuring program needs beside the library: PEs as children of one process, clocks, and how often a row runs. */
+#ifndef BESIDE_H
+#define BESIDE_H
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <cuda_runtime.h>
+#include <functional>
+#include <nvshmem.h>
+#include <nvshmemx.h>
+#include <sched.h>
+#include <string>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include <vector>
+
+enum { MOST_PES = 16 };
+
+/* What the PEs share beside the library under test. */
+struct Shared {
+  std::atomic<int> arrived, round, failed;
+  std::atomic<long> chosen;
+  double told[MOST_PES];
+  char blob[4096];
+};
+static Shared *shared;
+static int me, n;
+static cudaStream_t stream;
+static double *result; /* pinned: what a kernel has measured */
+
+#define CUDA(call)                                                                                           \
+  do {                                                                                                       \
+    const cudaError_t cuda_error = (call);                                                                   \
+    if (cuda_error != cudaSuccess) {                                                                         \
+      std::printf("error\tPE %d, line %d: %s: %s\n", me, __LINE__, #call, cudaGetErrorString(cuda_error));   \
+      std::fflush(stdout);                                                                                   \
+      shared->failed = 1;                                                                                    \
+      _exit(3);                                                                                              \
+    }                                                                                                        \
+  } while (0)
+
+static inline double now_us() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
+}
+
+/* A meeting of the PEs that costs neither library anything. */
+static inline void meet() {
+  const int round = shared->round.load();
+  if (shared->arrived.fetch_add(1) == n - 1) {
+    shared->arrived = 0;
+    shared->round.fetch_add(1);
+    return;
+  }
+  for (int spins = 0; shared->round.load() == round; spins++) {
+    if (shared->failed.load()) _exit(4);
+    if (spins > 2000) sched_yield();
+  }
+}
+/* All PEs are idle, and so is the GPU as far as they use it. */
+static inline void settle() {
+  CUDA(cudaStreamSynchronize(stream));
+  meet();
+}
+
+static inline double median(std::vector<double> samples) {
+  std::sort(samples.begin(), samples.end());
+  return samples[samples.size() / 2];
+}
+
+/* A row of the results, by PE 0: microseconds an operation. */
+static inline void row(const std::string &name, std::vector<double> samples, long times) {
+  if (me != 0) return;
+  std::sort(samples.begin(), samples.end());
+  std::printf("row\t%s\t%.6g\t%.6g\t%.6g\t%ld\n", name.c_str(), samples[samples.size() / 2], samples.front(), samples.back(), times);
+  std::fflush(stdout);
+}
+static inline void wrong(const std::string &name, const char *what, long long got, long long wanted, long long at) {
+  std::printf("wrong\t%s\tPE %d: %s is %lld and not %lld at %lld\n", name.c_str(), me, what, got, wanted, at);
+  std::fflush(stdout);
+}
+
+static double budget_us = 15000; /* of a sample */
+static int samples = 5;
+
+/* How often something runs in a sample, if once takes `once` microseconds on PE 0: the same on all PEs. */
+static inline long times_for(double once, long most) {
+  if (me == 0) shared->chosen = std::max(1l, std::min(most, (long)(budget_us / std::max(once, 0.01))));
+  meet();
+  const long times = shared->chosen;
+  meet();
+  return times;
+}
+
+/* Runs `many(k)`, which does the operation k times and waits for all of them, on all PEs together; PE 0's time counts. */
+static inline void measure(const std::string &name, long most, const std::function<void(long)> &many) {
+  settle();
+  many(1);
+  settle();
+  const long few = std::min(most, 3l);
+  double from = now_us();
+  many(few);
+  const double once = (now_us() - from) / (double)few;
+  settle();
+  const long times = times_for(once, most);
+  std::vector<double> all;
+  for (int i = 0; i < samples; i++) {
+    settle();
+    from = now_us();
+    many(times);
+    all.push_back((now_us() - from) / (double)times);
+  }
+  settle();
+  row(name, all, times);
+}
+
+/* The same with the time that a kernel has measured itself, in nanoseconds an operation, in *result. */
+static inline void measure_kernel(const std::string &name, long most, const std::function<void(long)> &many) {
+  settle();
+  *result = 0;
+  many(std::min(most, 20l));
+  settle();
+  const long times = std::max(20l, times_for(*result / 1e3, most));
+  std::vector<double> all;
+  for (int i = 0; i < samples; i++) {
+    many(times);
+    settle();
+    all.push_back(*result / 1e3);
+  }
+  row(name, all, times);
+}
+
+/* By events around one launch that does the operation k times; PE 0 only, the others wait. */
+static inline void measure_launch(const std::string &name, long most, const std::function<void(long)> &launch) {
+  static cudaEvent_t from, to;
+  if (from == nullptr) {
+    CUDA(cudaEventCreate(&from));
+    CUDA(cudaEventCreate(&to));
+  }
+  const auto time = [&](long times) {
+    float ms = 0;
+    CUDA(cudaEventRecord(from, stream));
+    launch(times);
+    CUDA(cudaEventRecord(to, stream));
+    CUDA(cudaStreamSynchronize(stream));
+    CUDA(cudaEventElapsedTime(&ms, from, to));
+    return (double)ms * 1e3 / (double)times;
+  };
+  settle();
+  if (me == 0) {
+    time(1);
+    const double once = time(2);
+    const long times = std::max(1l, std::min(most, (long)(budget_us / std::max(once, 0.01))));
+    std::vector<double> all;
+    for (int i = 0; i < samples; i++) all.push_back(time(times));
+    row(name, all, times);
+  }
+  settle();
+}
+
+static inline __device__ uint64_t device_clock() {
+  uint64_t t;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t));
+  return t;
+}
+
+/* Contents: what PE `pe` has at element i. */
+static inline float value(int pe, size_t i) { return (float)(pe * 1000 + (int)(i % 997)); }
+static inline void fill(float *at, size_t count) {
+  std::vector<float> all(count);
+  for (size_t i = 0; i < count; i++) all[i] = value(me, i);
+  CUDA(cudaMemcpy(at, all.data(), count * sizeof(float), cudaMemcpyHostToDevice));
+}
+static inline void compare(const std::string &name, const float *at, size_t count, const std::function<float(size_t)> &wanted) {
+  std::vector<float> all(count);
+  CUDA(cudaMemcpy(all.data(), at, count * sizeof(float), cudaMemcpyDeviceToHost));
+  for (size_t i = 0; i < count; i++)
+    if (all[i] != wanted(i)) return wrong(name, "an element", (long long)all[i], (long long)wanted(i), (long long)i);
+}
+static inline void clear(void *at, size_t bytes) {
+  CUDA(cudaMemset(at, 0xee, bytes));
+  CUDA(cudaDeviceSynchronize());
+}
+
+template <class Kernel> static inline void launch_together(Kernel kernel, dim3 grid, dim3 block, void **arguments) {
+  if (nvshmemx_collective_launch((const void *)kernel, grid, block, arguments, 0, stream) != 0) {
+    std::printf("error\tPE %d: collective_launch\n", me);
+    std::fflush(stdout);
+    shared->failed = 1;
+    _exit(5);
+  }
+}
+
+static inline std::string size_name(size_t bytes) {
+  if (bytes >= (1u << 20)) return std::to_string(bytes >> 20) + " MiB";
+  if (bytes >= 1024) return std::to_string(bytes >> 10) + " KiB";
+  return std::to_string(bytes) + " B";
+}
+#endif

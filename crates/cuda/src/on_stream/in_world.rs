@@ -1,0 +1,245 @@
+//! The job as operations in streams see it, and where the engine's calls come in.
+use super::job::{Job, Target};
+use super::meet::Words;
+use super::queue::Capture;
+use super::stream::OnStream;
+use crate::device;
+use crate::driver::{self, Driver};
+use crate::error::{Driven, Failure};
+use crate::types::{self, CAPTURE_NONE};
+use dushmem_core::device::{StreamHandle, StreamOp};
+use dushmem_core::device_heap::DeviceHeap;
+use dushmem_core::device_heap::driver::Sharing;
+use dushmem_core::error::{Call, Error, Result, line};
+use dushmem_core::team::{Team, handles};
+use dushmem_core::world::World;
+use std::ffi::c_void;
+use std::fmt;
+use std::sync::{Arc, Weak};
+
+/// A PE of a world that has bound its device.
+pub struct InWorld {
+    world: Weak<World>,
+    me: usize,
+    n: usize,
+    /// Lowest PE on the same device, by PE.
+    first: Box<[usize]>,
+    sharing: Sharing,
+    blocks: u32,
+    remote: bool,
+}
+
+impl fmt::Debug for InWorld {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InWorld").field("me", &self.me).finish_non_exhaustive()
+    }
+}
+
+impl InWorld {
+    fn new(world: &Arc<World>) -> Result<InWorld> {
+        let (me, n) = (world.my_pe() as usize, world.n_pes() as usize);
+        let agreed = heap_of(world)?.agreed();
+        // PEs that are known to share one device.
+        let all_on_one = agreed.on_one as usize == n;
+        Ok(InWorld {
+            world: Arc::downgrade(world),
+            me,
+            n,
+            first: (0..n).map(|pe| if all_on_one { 0 } else { pe }).collect(),
+            sharing: agreed.sharing,
+            // Two kernels of all PEs fit at the same time, of different teams, in blocks that fill half a
+            // multiprocessor.
+            blocks: (agreed.blocks / 4).max(1),
+            remote: (0..n).any(|pe| !world.kernels_reach(pe)),
+        })
+    }
+
+    fn world(&self) -> Result<Arc<World>> {
+        self.world.upgrade().ok_or(Error::NotInitialised)
+    }
+}
+
+fn heap_of(world: &World) -> Result<&DeviceHeap> {
+    world.device_heap().ok_or_else(|| {
+        Error::Device(
+            "no GPU is bound to this PE yet: allocate symmetric memory, or call barrier_all, after choosing the device"
+                .into(),
+        )
+    })
+}
+
+impl Job for InWorld {
+    fn my_pe(&self) -> usize {
+        self.me
+    }
+
+    fn n_pes(&self) -> usize {
+        self.n
+    }
+
+    fn sharing(&self) -> Sharing {
+        self.sharing
+    }
+
+    fn blocks(&self) -> u32 {
+        self.blocks
+    }
+
+    fn first_on_device(&self, pe: usize) -> usize {
+        self.first[pe]
+    }
+
+    fn has_remote(&self) -> bool {
+        self.remote
+    }
+
+    fn slot_words(&self, slot: usize) -> Result<Box<dyn Fn(Words, usize, usize) -> u64 + '_>> {
+        let world = self.world()?;
+        let heap = heap_of(&world)?;
+        let Some(own) = heap.stream_slot(slot) else {
+            return Err(Error::NotSupported(
+                "synchronisation in a stream, where PEs take turns on a GPU and the heap is the host's: start the job with \
+                 dushrun --gpu-share=mps, or leave DUSHMEM_HEAP_KIND=host away"
+                    .into(),
+            ));
+        };
+        let words = heap.stream_words();
+        Ok(Box::new(move |array, owner, writer| {
+            let offset = (array as usize * words + writer) * 8;
+            world.device_heap().map_or(0, |heap| heap.peer(own + offset, owner)) as u64
+        }))
+    }
+
+    fn check_team(&self, team: &Team) -> Result<()> {
+        self.world()?.team(team.handle()).map(drop)
+    }
+
+    fn target(&self, arg: &'static str, addr: usize, len: usize, align: usize, pe: i32) -> Result<Target> {
+        let world = self.world()?;
+        world.check_alive()?;
+        let Some(to) = usize::try_from(pe).ok().filter(|&pe| pe < self.n) else {
+            return Err(Error::BadPe { arg: "pe", pe, n: self.n, of: "this job" });
+        };
+        if len == 0 {
+            return Ok(Target { at: addr, on_device: false });
+        }
+        let heap = heap_of(&world)?;
+        if !heap.contains(addr, len) {
+            return world.kernel_target(arg, addr, len, align, pe).map(|at| Target { at, on_device: false });
+        }
+        if !addr.is_multiple_of(align) {
+            return Err(Error::Misaligned { arg, addr, align });
+        }
+        Ok(Target { at: heap.peer(addr, to), on_device: true })
+    }
+
+    fn word(&self, arg: &'static str, addr: usize, len: usize, pe: i32) -> Result<Target> {
+        self.target(arg, addr, len, 1, pe).map_err(|error| match error {
+            Error::Null { arg } => Error::NoSymmetric { arg },
+            other => other,
+        })
+    }
+}
+
+/// The operations in streams of a PE, made with its first one.
+pub(crate) fn make(world: &Arc<World>, gpu: &Arc<crate::gpu::Gpu>) -> Result<OnStream> {
+    let told = Arc::downgrade(world);
+    let report = move |call: &'static str, error: &Error| {
+        if let Some(world) = told.upgrade() {
+            world.boot().abort(error.code(), &line(Some(world.my_pe() as usize), call, error));
+        }
+    };
+    let queue = super::driven::GpuQueue::new(Arc::clone(gpu));
+    Ok(OnStream::new(Arc::new(InWorld::new(world)?), Arc::new(queue), Box::new(report)))
+}
+
+/// What [`dushmem_core::device::Device::enqueue`] does.
+///
+/// # Safety
+/// As there.
+pub(crate) unsafe fn enqueue(
+    world: &Arc<World>,
+    stream: StreamHandle,
+    call: &'static str,
+    op: StreamOp,
+) -> Result<()> {
+    world.check_alive()?;
+    if world.awaits_device() {
+        bind(world, stream, &op)?;
+    }
+    let streams = device::streams(world)?;
+    // SAFETY: as the caller promises.
+    unsafe { streams.enqueue(stream, call, op) }
+}
+
+/// The first call that needs a device. All PEs make a collective of the world.
+#[cold]
+fn bind(world: &Arc<World>, stream: StreamHandle, op: &StreamOp) -> Result<()> {
+    let Some(call) = world_collective(op) else { return heap_of(world).map(drop) };
+    if capture(stream)? != Capture::No {
+        return Err(Error::Device(format!(
+            "stream = {:#x}: is being captured, and this is the first call that needs memory of the GPU, which can't be \
+             allocated in a capture; allocate symmetric memory, or call barrier_all, before it",
+            stream.0
+        )));
+    }
+    world.bind_device(call, true).map(drop)
+}
+
+/// Whether all PEs of the world make the call.
+fn world_collective(op: &StreamOp) -> Option<Call> {
+    use StreamOp::*;
+    let of = |team: &Team, call: Call| (team.handle() == handles::WORLD).then_some(call);
+    match op {
+        BarrierAll => Some(Call::BarrierAll),
+        SyncAll => Some(Call::SyncAll),
+        Barrier { team } => of(team, Call::Barrier),
+        Sync { team } => of(team, Call::TeamSync),
+        Broadcast { team, .. } => of(team, Call::Broadcast),
+        Fcollect { team, .. } => of(team, Call::Fcollect),
+        Alltoall { team, .. } => of(team, Call::Alltoall),
+        Reduce { team, .. } => of(team, Call::Reduce),
+        ReduceScatter { team, .. } => of(team, Call::ReduceScatter),
+        _ => None,
+    }
+}
+
+/// Makes a call about a stream of the program where nothing says whose it is: in the thread's current context, or else
+/// in that of a PE, since the driver wants one.
+fn ask<R>(
+    stream: StreamHandle,
+    doing: &str,
+    act: impl FnOnce(&Driver, types::Stream) -> Driven<R>,
+) -> Result<R> {
+    let driver = driver::get()?;
+    let failed = |why: Failure| why.doing(format_args!("stream = {:#x}: {doing}", stream.0));
+    let mut current = types::Context::NULL;
+    // SAFETY: a place for a handle.
+    unsafe { driver.ctx_get_current(&raw mut current) }.map_err(failed)?;
+    let lent = if current.is_null() { device::all().into_iter().next() } else { None };
+    let _entered = lent.as_ref().map(|gpu| gpu.context().enter()).transpose().map_err(failed)?;
+    act(driver, types::Stream(stream.0 as *mut c_void)).map_err(failed)
+}
+
+/// Whether a stream is being captured, where no device is bound.
+fn capture(stream: StreamHandle) -> Result<Capture> {
+    let mut status = CAPTURE_NONE;
+    // SAFETY: a place for a number, and the program's stream.
+    ask(stream, "a look at it", |driver, stream| unsafe {
+        driver.stream_is_capturing(stream, &raw mut status)
+    })?;
+    Ok(if status == CAPTURE_NONE { Capture::No } else { Capture::Yes })
+}
+
+/// What [`dushmem_core::device::Device::synchronize`] does.
+pub(crate) fn synchronize(stream: StreamHandle) -> Result<()> {
+    if capture(stream)? != Capture::No {
+        return Err(Error::Device(format!(
+            "stream = {:#x}: is being captured, and this call waits for it; make it before or after the capture, or get \
+             into memory of the program instead",
+            stream.0
+        )));
+    }
+    // SAFETY: the program's stream.
+    ask(stream, "waiting for it", |driver, stream| unsafe { driver.stream_synchronize(stream) })
+}

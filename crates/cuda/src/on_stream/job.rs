@@ -1,0 +1,58 @@
+//! What operations in streams need to know of the job: who shares a device with whom, and where things are.
+use super::meet::Words;
+use dushmem_core::device_heap::driver::Sharing;
+use dushmem_core::error::Result;
+use dushmem_core::team::Team;
+use std::fmt::Debug;
+
+/// A checked symmetric object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// Where this process has the PE's copy.
+    pub at: usize,
+    /// True in a device heap, whose addresses are the device's own.
+    pub on_device: bool,
+}
+
+impl Target {
+    /// A local buffer of the program's, which may be anywhere.
+    pub fn local(at: usize) -> Target {
+        Target { at, on_device: false }
+    }
+}
+
+/// The job as one PE sees it.
+pub trait Job: Debug + Send + Sync {
+    /// This PE's number.
+    fn my_pe(&self) -> usize;
+
+    /// Number of PEs.
+    fn n_pes(&self) -> usize;
+
+    /// How PEs share devices; the same on all of them.
+    fn sharing(&self) -> Sharing;
+
+    /// Most blocks of a collective's kernel, so that those of all members are resident at the same time; the same on
+    /// all PEs.
+    fn blocks(&self) -> u32;
+
+    /// The lowest PE that uses the same device as this one.
+    fn first_on_device(&self, pe: usize) -> usize;
+
+    /// True where kernels reach some PE by requests to the proxy only.
+    fn has_remote(&self) -> bool;
+
+    /// Device addresses of words for meetings in the team slot of that number: from the array, the PE whose slot it is,
+    /// and the PE that writes the word.
+    fn slot_words(&self, slot: usize) -> Result<Box<dyn Fn(Words, usize, usize) -> u64 + '_>>;
+
+    /// An error for a team that was destroyed.
+    fn check_team(&self, team: &Team) -> Result<()>;
+
+    /// Checks that `[addr, addr + len)`, argument `arg`, is own symmetric memory, aligned to `align`, and gives PE
+    /// `pe`'s copy. Nothing is asked of the address where `len` is 0.
+    fn target(&self, arg: &'static str, addr: usize, len: usize, align: usize, pe: i32) -> Result<Target>;
+
+    /// The same of a word, which has no length and may not be at NULL.
+    fn word(&self, arg: &'static str, addr: usize, len: usize, pe: i32) -> Result<Target>;
+}

@@ -1,0 +1,15 @@
+//! Operations of the engine in streams of the program (docs/design/cuda-streams.md).
+pub mod check;
+pub mod coll;
+pub mod compare;
+pub mod driven;
+pub mod in_world;
+pub mod job;
+pub mod kernels;
+pub mod meet;
+pub mod queue;
+pub mod rma;
+pub mod stream;
+pub mod turns;
+pub mod wait;
+pub mod watch;

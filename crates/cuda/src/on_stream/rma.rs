@@ -1,0 +1,248 @@
+//! Puts, gets, single values and signals in a stream: copies and memory operations; kernels for what these can't do.
+use super::check::{bytes, copyable, local, reached, reached_target, strided};
+use super::job::Target;
+use super::kernels;
+use super::queue::{MemOp, Rows};
+use super::stream::Enqueue;
+use dushmem_core::amo::AmoOp;
+use dushmem_core::error::{Error, Result};
+use dushmem_core::signal::SignalOp;
+
+/// A strided transfer, as the program describes it.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "the arguments of iput and iget")]
+pub struct Strided {
+    pub dest: usize,
+    pub source: usize,
+    pub dst: isize,
+    pub sst: isize,
+    pub elem: usize,
+    pub nelems: usize,
+    pub pe: i32,
+}
+
+/// A signal, as the program describes it.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "the arguments of signal_op")]
+pub struct Signal {
+    pub sig: usize,
+    pub value: u64,
+    pub op: SignalOp,
+    pub pe: i32,
+}
+
+/// A word of memory that the device addresses, found by the checks.
+#[derive(Clone, Copy, Debug)]
+pub struct SignalWord(u64);
+
+/// A copy that was checked; `None`: nothing to do.
+type Checked = Option<(usize, usize, usize)>;
+
+impl Enqueue<'_> {
+    /// Copies to PE `pe`.
+    ///
+    /// # Safety
+    /// As for `World::put`, whenever it runs.
+    pub unsafe fn put(&self, dest: usize, source: usize, bytes: usize, pe: i32) -> Result<()> {
+        let checked = self.check_put(dest, source, bytes, pe)?;
+        // SAFETY: as the caller promises.
+        unsafe { self.copy(checked) }
+    }
+
+    fn check_put(&self, dest: usize, source: usize, bytes: usize, pe: i32) -> Result<Checked> {
+        let target = self.job.target("dest", dest, bytes, 1, pe)?;
+        if !local("source", source, bytes)? {
+            return Ok(None);
+        }
+        copyable(self.queue, "dest", dest, target, self.captured())?;
+        copyable(self.queue, "source", source, Target::local(source), self.captured())?;
+        Ok(Some((target.at, source, bytes)))
+    }
+
+    /// # Safety
+    /// Both ranges are valid whenever it runs.
+    unsafe fn copy(&self, checked: Checked) -> Result<()> {
+        match checked {
+            Some((dest, source, bytes)) if dest != source => {
+                // SAFETY: as the caller promises.
+                unsafe { self.queue.copy(self.stream, dest, source, bytes) }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Copies from PE `pe`.
+    ///
+    /// # Safety
+    /// As for `World::get`, whenever it runs.
+    pub unsafe fn get(&self, dest: usize, source: usize, bytes: usize, pe: i32) -> Result<()> {
+        let target = self.job.target("source", source, bytes, 1, pe)?;
+        if !local("dest", dest, bytes)? {
+            return Ok(());
+        }
+        copyable(self.queue, "source", source, target, self.captured())?;
+        copyable(self.queue, "dest", dest, Target::local(dest), self.captured())?;
+        // SAFETY: as the caller promises.
+        unsafe { self.copy(Some((dest, target.at, bytes))) }
+    }
+
+    /// Stores one value of up to 16 bytes on PE `pe`. The value is taken now.
+    ///
+    /// # Safety
+    /// As for `World::put`, whenever it runs.
+    pub unsafe fn p(&self, dest: usize, value: [u8; 16], bytes: usize, pe: i32) -> Result<()> {
+        let target = self.job.word("dest", dest, bytes, pe)?;
+        let at = match self.queue.device_address(target.at) {
+            _ if target.on_device => target.at as u64,
+            Some(at) => at,
+            // A copy between two places that only the CPU reaches is over when the call returns.
+            None if !self.captured() => {
+                // SAFETY: as the caller promises.
+                return unsafe { self.queue.copy(self.stream, target.at, value.as_ptr() as usize, bytes) };
+            }
+            None => return reached(self.queue, "dest", dest).map(drop),
+        };
+        // SAFETY: as the caller promises.
+        unsafe { self.store(at, &value[..bytes]) }
+    }
+
+    /// # Safety
+    /// The destination is valid whenever it runs.
+    unsafe fn store(&self, at: u64, value: &[u8]) -> Result<()> {
+        let mut ops = Vec::new();
+        let mut done = 0;
+        while done < value.len() {
+            let (to, rest) = (at + done as u64, value.len() - done);
+            // One access for what is aligned, as programs expect of a number.
+            let size = [8, 4, 2].into_iter().find(|&s| s <= rest && to % s as u64 == 0).unwrap_or(1);
+            let mut word = [0; 8];
+            word[..size].copy_from_slice(&value[done..done + size]);
+            let word = u64::from_le_bytes(word);
+            match size {
+                8 => ops.push(MemOp::Write64 { at: to, value: word }),
+                4 => ops.push(MemOp::Write32 { at: to, value: word as u32 }),
+                // SAFETY: as the caller promises; the value is aligned.
+                _ => unsafe { self.queue.store_small(self.stream, to, word as u16, size)? },
+            }
+            done += size;
+        }
+        // SAFETY: as the caller promises; the words are aligned.
+        unsafe { self.memory_ops(&ops) }
+    }
+
+    /// Copies elements to PE `pe`.
+    ///
+    /// # Safety
+    /// As for `World::iput`, whenever it runs.
+    pub unsafe fn iput(&self, what: &Strided) -> Result<()> {
+        let ((dst, dest_span), (sst, source_span)) = strided((what.dst, what.sst), what.elem, what.nelems)?;
+        let target = self.job.target("dest", what.dest, dest_span, 1, what.pe)?;
+        if !local("source", what.source, source_span)? {
+            return Ok(());
+        }
+        copyable(self.queue, "dest", what.dest, target, self.captured())?;
+        copyable(self.queue, "source", what.source, Target::local(what.source), self.captured())?;
+        let rows = Rows {
+            dest: target.at,
+            dest_pitch: dst,
+            source: what.source,
+            source_pitch: sst,
+            width: what.elem,
+            rows: what.nelems,
+        };
+        // SAFETY: as the caller promises.
+        unsafe { self.copy_rows(&rows) }
+    }
+
+    /// Copies elements from PE `pe`.
+    ///
+    /// # Safety
+    /// As for `World::iget`, whenever it runs.
+    pub unsafe fn iget(&self, what: &Strided) -> Result<()> {
+        let ((dst, dest_span), (sst, source_span)) = strided((what.dst, what.sst), what.elem, what.nelems)?;
+        let target = self.job.target("source", what.source, source_span, 1, what.pe)?;
+        if !local("dest", what.dest, dest_span)? {
+            return Ok(());
+        }
+        copyable(self.queue, "source", what.source, target, self.captured())?;
+        copyable(self.queue, "dest", what.dest, Target::local(what.dest), self.captured())?;
+        let rows = Rows {
+            dest: what.dest,
+            dest_pitch: dst,
+            source: target.at,
+            source_pitch: sst,
+            width: what.elem,
+            rows: what.nelems,
+        };
+        // SAFETY: as the caller promises.
+        unsafe { self.copy_rows(&rows) }
+    }
+
+    /// # Safety
+    /// Both sides are valid whenever it runs.
+    unsafe fn copy_rows(&self, rows: &Rows) -> Result<()> {
+        if rows.dest_pitch == rows.width && rows.source_pitch == rows.width {
+            // SAFETY: as the caller promises.
+            return unsafe {
+                self.copy(Some((rows.dest, rows.source, bytes("nelems", rows.rows, rows.width)?)))
+            };
+        }
+        let addresses = (self.queue.device_address(rows.dest), self.queue.device_address(rows.source));
+        // SAFETY: as the caller promises.
+        unsafe {
+            match addresses {
+                // Elements are small, and copy engines slow with rows of a few bytes.
+                (Some(dest), Some(source)) => {
+                    self.queue.launch(self.stream, kernels::copy_strided(dest, source, rows))
+                }
+                _ => self.queue.copy_rows(self.stream, rows),
+            }
+        }
+    }
+
+    /// Copies to PE `pe`, then updates a signal there.
+    ///
+    /// # Safety
+    /// As for `World::put_signal`, whenever it runs.
+    pub unsafe fn put_signal(&self, dest: usize, source: usize, bytes: usize, signal: &Signal) -> Result<()> {
+        let word = self.check_signal(signal)?;
+        let checked = self.check_put(dest, source, bytes, signal.pe)?;
+        // SAFETY: as the caller promises.
+        unsafe {
+            self.copy(checked)?;
+            self.update(word, signal)
+        }
+    }
+
+    /// Updates a signal on its PE.
+    ///
+    /// # Safety
+    /// As for `World::signal_op`, whenever it runs.
+    pub unsafe fn signal(&self, signal: &Signal) -> Result<()> {
+        let word = self.check_signal(signal)?;
+        // SAFETY: as the caller promises.
+        unsafe { self.update(word, signal) }
+    }
+
+    fn check_signal(&self, signal: &Signal) -> Result<SignalWord> {
+        let target = self.job.word("sig_addr", signal.sig, 8, signal.pe)?;
+        if !signal.sig.is_multiple_of(8) {
+            return Err(Error::Misaligned { arg: "sig_addr", addr: signal.sig, align: 8 });
+        }
+        reached_target(self.queue, "sig_addr", signal.sig, target).map(SignalWord)
+    }
+
+    /// # Safety
+    /// The word is valid whenever it runs.
+    unsafe fn update(&self, SignalWord(at): SignalWord, signal: &Signal) -> Result<()> {
+        // SAFETY: as the caller promises.
+        unsafe {
+            match signal.op {
+                SignalOp::Set => self.memory_ops(&[MemOp::Write64 { at, value: signal.value }]),
+                SignalOp::Add => {
+                    self.queue.launch(self.stream, kernels::amo(at, AmoOp::Add, true, signal.value))
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Waits for own words: by the stream itself where it compares as the API does, otherwise by a kernel that spins, or, where
+//! PEs take turns on the device, by the CPU.
+use super::check::{bytes, reached, reached_target};
+use super::compare::{How, Shape};
+use super::kernels::{self, WaitAll};
+use super::stream::Enqueue;
+use super::watch::{Look, Values};
+use dushmem_core::device::{Word, Words};
+use dushmem_core::device_heap::driver::Sharing;
+use dushmem_core::error::{Error, Result};
+use dushmem_core::until::Cmp;
+
+/// Up to this many words the stream waits for one after the other.
+const FEW: usize = 64;
+
+/// The arguments of `wait_until_all`.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "see there")]
+pub struct Set {
+    pub ivars: usize,
+    pub len: usize,
+    pub status: usize,
+    pub cmp: Cmp,
+    pub values: Words,
+}
+
+impl Enqueue<'_> {
+    /// Waits until the own word at `ivar`, argument `arg`, compares.
+    ///
+    /// # Safety
+    /// The word is valid while the stream waits.
+    pub unsafe fn wait_until(&self, arg: &'static str, ivar: usize, cmp: Cmp, value: Word) -> Result<()> {
+        let shape = Shape::from(value);
+        let target = self.job.word(arg, ivar, shape.bytes, self.job.my_pe() as i32)?;
+        if !ivar.is_multiple_of(shape.bytes) {
+            return Err(Error::Misaligned { arg, addr: ivar, align: shape.bytes });
+        }
+        let at = reached_target(self.queue, arg, ivar, target)?;
+        let how = shape.how(cmp, self.queue.has_nor());
+        // SAFETY: as the caller promises.
+        unsafe {
+            match how {
+                How::Always => Ok(()),
+                How::Stream(until, value) if self.by_stream() => {
+                    self.memory_ops(&[shape.operation(at, until, value)])
+                }
+                _ if self.turns() => {
+                    let look = Look { at: target.at, shape, cmp, n: 1, status: 0, values: Values::One };
+                    self.watch.enqueue(self.stream, self.call, self.captured(), look)
+                }
+                _ => {
+                    let launch = kernels::wait(at, shape.bytes, shape.signed, cmp, shape.bits);
+                    self.queue.launch(self.stream, launch)
+                }
+            }
+        }
+    }
+
+    /// Waits until all own words of a set compare.
+    ///
+    /// # Safety
+    /// The arrays are valid while the stream waits.
+    pub unsafe fn wait_until_all(&self, set: &Set) -> Result<()> {
+        let (Words::One(kind) | Words::Each(_, kind)) = set.values;
+        let shape = Shape::from(kind);
+        let span = bytes("nelems", set.len, shape.bytes)?;
+        let target = self.job.target("ivars", set.ivars, span, shape.bytes, self.job.my_pe() as i32)?;
+        if set.len == 0 {
+            return Ok(());
+        }
+        let at = reached_target(self.queue, "ivars", set.ivars, target)?;
+        // The arrays are read when the stream comes to the wait.
+        let status = match set.status {
+            0 => 0,
+            status => reached(self.queue, "status", status)?,
+        };
+        let (values, each) = match set.values {
+            Words::One(_) => (shape.bits, false),
+            Words::Each(values, _) if values.is_null() => return Err(Error::Null { arg: "cmp_values" }),
+            Words::Each(values, _) => (reached(self.queue, "cmp_values", values as usize)?, true),
+        };
+        let how = if each { How::Look } else { shape.how(set.cmp, self.queue.has_nor()) };
+        // SAFETY: as the caller promises.
+        unsafe {
+            match how {
+                How::Always => Ok(()),
+                How::Stream(until, value) if self.by_stream() && status == 0 && set.len <= FEW => {
+                    let each = (0..set.len).map(|i| at + (i * shape.bytes) as u64);
+                    let ops: Vec<_> = each.map(|at| shape.operation(at, until, value)).collect();
+                    self.memory_ops(&ops)
+                }
+                _ if self.turns() => {
+                    let values = match set.values {
+                        Words::Each(values, _) => Values::Each(values as usize),
+                        Words::One(_) => Values::One,
+                    };
+                    let (n, status, cmp) = (set.len, set.status, set.cmp);
+                    let look = Look { at: target.at, shape, cmp, n, status, values };
+                    self.watch.enqueue(self.stream, self.call, self.captured(), look)
+                }
+                _ => {
+                    let (bytes, signed, n, cmp) = (shape.bytes, shape.signed, set.len, set.cmp);
+                    let all = WaitAll { at, bytes, signed, n, status, cmp, values, each };
+                    self.queue.launch(self.stream, kernels::wait_all(&all))
+                }
+            }
+        }
+    }
+
+    /// Streams of one process share few queues of the device, in which one that waits holds up the others: their waits
+    /// are kernels.
+    fn by_stream(&self) -> bool {
+        self.job.sharing() != Sharing::Threads
+    }
+}

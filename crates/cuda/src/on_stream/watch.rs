@@ -1,0 +1,286 @@
+//! Waits that a stream can't do by itself and that no kernel should spin for: the CPU looks at the words.
+//!
+//! The stream calls a function that hands the wait to a thread, waits for a word of host memory, and sets it back. The
+//! thread reads the words from time to time and sets that word when the condition holds. Constants only, so a graph can
+//! do it again and again. The thread sleeps while nobody waits.
+use super::compare::Shape;
+use super::queue::{MemOp, Queue, Until};
+use dushmem_core::device::StreamHandle;
+use dushmem_core::error::{Error, Result};
+use dushmem_core::until::Cmp;
+use std::ffi::c_void;
+use std::fmt;
+use std::mem::ManuallyDrop;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// First and longest pause between two looks. A look is a copy of some microseconds.
+const NAPS: (Duration, Duration) = (Duration::from_micros(20), Duration::from_micros(500));
+
+/// What the words are compared with.
+#[derive(Clone, Copy, Debug)]
+pub enum Values {
+    /// All with the value of the shape.
+    One,
+    /// Each with its own, of an array at this address.
+    Each(usize),
+}
+
+/// Words, and what they shall be. Addresses are this process's, of memory that the device addresses.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "the arguments of wait_until_all")]
+pub struct Look {
+    pub at: usize,
+    pub shape: Shape,
+    pub cmp: Cmp,
+    pub n: usize,
+    /// 0, or an array of 32-bit numbers, not 0 where a word is left out.
+    pub status: usize,
+    pub values: Values,
+}
+
+impl Look {
+    /// Whether all words are as they shall be.
+    fn holds(&self, queue: &dyn Queue) -> Result<bool> {
+        let size = self.shape.bytes;
+        let read = |at: usize, elem: usize| {
+            let mut all = vec![0u8; self.n * elem];
+            // SAFETY: who enqueued the wait promises that the arrays are valid while it lasts.
+            unsafe { queue.read(at, &mut all) }.map(|()| all)
+        };
+        let words = read(self.at, size)?;
+        let status = if self.status == 0 { Vec::new() } else { read(self.status, 4)? };
+        let values = match self.values {
+            Values::One => Vec::new(),
+            Values::Each(at) => read(at, size)?,
+        };
+        let number = |all: &[u8], i: usize| {
+            let mut bytes = [0; 8];
+            bytes[..size].copy_from_slice(&all[i * size..(i + 1) * size]);
+            u64::from_le_bytes(bytes)
+        };
+        let left_out = |i: usize| status.get(i * 4..i * 4 + 4).is_some_and(|s| s != [0; 4]);
+        Ok((0..self.n).filter(|&i| !left_out(i)).all(|i| {
+            let bits = if values.is_empty() { self.shape.bits } else { number(&values, i) };
+            Shape { bits, ..self.shape }.holds(self.cmp, number(&words, i))
+        }))
+    }
+}
+
+/// A word of host memory, by both its addresses.
+#[derive(Clone, Copy, Debug)]
+struct Done {
+    host: *mut u32,
+    device: u64,
+}
+
+impl Done {
+    fn word(&self) -> &AtomicU32 {
+        // SAFETY: a word of the queue's, which the entry keeps; only accessed by atomics, and by the device.
+        unsafe { AtomicU32::from_ptr(self.host) }
+    }
+}
+
+// SAFETY: the word is accessed through atomics.
+unsafe impl Send for Done {}
+// SAFETY: as above.
+unsafe impl Sync for Done {}
+
+/// A wait in a stream, or in a graph.
+struct Entry {
+    call: &'static str,
+    look: Look,
+    done: Done,
+    /// Its only launch is over: the word may be used again once the stream has set it back.
+    over: AtomicBool,
+    shared: Arc<Shared>,
+}
+
+/// Is told the public name of a wait, and what failed.
+pub type Report = Box<dyn Fn(&'static str, &Error) + Send + Sync>;
+
+struct Shared {
+    queue: Arc<dyn Queue>,
+    report: Report,
+    active: Mutex<Active>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Active {
+    waits: Vec<Arc<Entry>>,
+    stop: bool,
+}
+
+impl Shared {
+    fn active(&self) -> MutexGuard<'_, Active> {
+        self.active.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn begin(&self, entry: Arc<Entry>) {
+        self.active().waits.push(entry);
+        self.changed.notify_one();
+    }
+
+    /// What the thread does.
+    fn look(&self) {
+        let mut nap = NAPS.0;
+        let mut known = 0;
+        loop {
+            let mut active = self.active();
+            while active.waits.is_empty() && !active.stop {
+                active = self.changed.wait(active).unwrap_or_else(PoisonError::into_inner);
+            }
+            if active.stop {
+                return;
+            }
+            let waits = active.waits.clone();
+            drop(active);
+            let before = waits.len();
+            let mut over = Vec::new();
+            for entry in waits {
+                match entry.look.holds(&*self.queue) {
+                    Ok(false) => {}
+                    Ok(true) => over.push(entry),
+                    Err(error) => {
+                        (self.report)(entry.call, &error);
+                        return;
+                    }
+                }
+            }
+            let mut active = self.active();
+            active.waits.retain(|entry| !over.iter().any(|o| Arc::ptr_eq(o, entry)));
+            for entry in &over {
+                entry.done.word().store(1, Ordering::Release);
+                entry.over.store(true, Ordering::Release);
+            }
+            // What is new is looked at often.
+            nap = if !over.is_empty() || before > known { NAPS.0 } else { (nap * 3 / 2).min(NAPS.1) };
+            known = active.waits.len();
+            if over.is_empty() && !active.stop {
+                drop(self.changed.wait_timeout(active, nap));
+            }
+        }
+    }
+}
+
+/// Called by the driver: the stream has come to a wait that it meets once.
+///
+/// # Safety
+/// `data` is an `Arc<Entry>` that nobody else owns.
+unsafe extern "C" fn begin_once(data: *mut c_void) {
+    // SAFETY: as the caller promises.
+    let entry = unsafe { Arc::from_raw(data.cast::<Entry>().cast_const()) };
+    let shared = Arc::clone(&entry.shared);
+    shared.begin(entry);
+}
+
+/// Called by the driver: a graph has come to a wait.
+///
+/// # Safety
+/// `data` points into an `Arc<Entry>` that lives for ever.
+unsafe extern "C" fn begin_again(data: *mut c_void) {
+    // SAFETY: as the caller promises.
+    let entry = ManuallyDrop::new(unsafe { Arc::from_raw(data.cast::<Entry>().cast_const()) });
+    entry.shared.begin(Arc::clone(&entry));
+}
+
+/// The thread, and the waits that it knows of.
+pub struct Watch {
+    shared: Arc<Shared>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+    /// Waits that were enqueued outside of captures: their words are used again.
+    once: Mutex<Vec<Arc<Entry>>>,
+}
+
+impl fmt::Debug for Watch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Watch").finish_non_exhaustive()
+    }
+}
+
+impl Watch {
+    /// A thread is started with the first wait. `report` ends the job.
+    pub fn new(queue: Arc<dyn Queue>, report: Report) -> Watch {
+        let shared = Shared { queue, report, active: Mutex::default(), changed: Condvar::new() };
+        Watch { shared: Arc::new(shared), thread: Mutex::new(None), once: Mutex::default() }
+    }
+
+    /// Has the stream wait, for the public name `call`.
+    ///
+    /// # Safety
+    /// The arrays are valid while the stream waits, in a graph: whenever it is launched.
+    pub unsafe fn enqueue(
+        &self,
+        stream: StreamHandle,
+        call: &'static str,
+        captured: bool,
+        look: Look,
+    ) -> Result<()> {
+        self.start()?;
+        let done = self.word()?;
+        let shared = Arc::clone(&self.shared);
+        let entry = Arc::new(Entry { call, look, done, over: AtomicBool::new(false), shared });
+        let queue = &*self.shared.queue;
+        // The driver's own count: one that is consumed by the only call, or one for ever.
+        let data = Arc::into_raw(Arc::clone(&entry)).cast_mut().cast::<c_void>();
+        // SAFETY: the function takes this entry, which lives as long as it may be called.
+        unsafe { queue.call(stream, if captured { begin_again } else { begin_once }, data)? };
+        let ops = [
+            MemOp::Wait32 { at: done.device, value: 1, until: Until::Eq },
+            MemOp::Write32 { at: done.device, value: 0 },
+        ];
+        // SAFETY: the word lives as long as the queue.
+        unsafe { queue.memory_ops(stream, captured, &ops)? };
+        if !captured {
+            self.once().push(entry);
+        }
+        Ok(())
+    }
+
+    fn once(&self) -> MutexGuard<'_, Vec<Arc<Entry>>> {
+        self.once.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A word that is 0 and that no stream uses.
+    fn word(&self) -> Result<Done> {
+        let mut once = self.once();
+        let free = |entry: &Arc<Entry>| {
+            entry.over.load(Ordering::Acquire) && entry.done.word().load(Ordering::Acquire) == 0
+        };
+        if let Some(at) = once.iter().position(free) {
+            return Ok(once.swap_remove(at).done);
+        }
+        drop(once);
+        let (host, device) = self.shared.queue.host_word()?;
+        Ok(Done { host, device })
+    }
+
+    fn start(&self) -> Result<()> {
+        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        if thread.is_none() {
+            let shared = Arc::clone(&self.shared);
+            let started =
+                std::thread::Builder::new().name("dushmem-watch".into()).spawn(move || shared.look());
+            *thread = Some(started.map_err(|error| Error::System {
+                what: "starting the thread that waits for streams".into(),
+                why: error.to_string(),
+            })?);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.shared.active().stop = true;
+        self.shared.changed.notify_one();
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            // It may end only after a panic otherwise, of which it has told.
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! What failures of the driver look like, on the stand-in.
+mod common;
+use common::{driver, fail, gpu, live};
+use dushmem_core::device_heap::driver::HeapDevice;
+use dushmem_cuda::context::Context;
+use dushmem_cuda::gpu::Gpu;
+
+const CHUNK: usize = 4 << 20;
+
+#[test]
+fn no_memory_is_an_error_that_says_how_much_there_is() {
+    let gpu = gpu();
+    let window = gpu.reserve(None, 64 << 30).unwrap();
+    let error = gpu.allocate(window, 20 << 30).unwrap_err().to_string();
+    for part in ["20G", "CUDA_ERROR_OUT_OF_MEMORY", "free", "DUSHMEM_DEVICE_HEAP_SIZE", "16G"] {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+    let (memory, mappings) = (live("memory"), live("mappings"));
+    // Half a chunk leaves nothing behind either.
+    for step in ["cuMemMap", "cuMemSetAccess", "cuMemsetD8Async"] {
+        fail(&format!("{step}:1=1"));
+        gpu.allocate(window, CHUNK).unwrap_err();
+        fail("");
+        assert_eq!((live("memory"), live("mappings")), (memory, mappings), "{step}");
+    }
+    gpu.allocate(window, CHUNK).unwrap();
+}
+
+#[test]
+fn failures_say_what_was_done_what_failed_and_what_helps() {
+    let gpu = gpu();
+    let at = gpu.table(64).unwrap();
+    fail("cuMemcpyAsync:1=700");
+    // SAFETY: within the table.
+    let error = unsafe { gpu.load(at, 8) }.unwrap_err().to_string();
+    assert!(error.contains("loading 8 bytes") && error.contains("CUDA_ERROR_ILLEGAL_ADDRESS"), "{error}");
+    assert!(error.contains("compute-sanitizer"), "{error}");
+    fail("");
+}
+
+#[test]
+fn a_module_that_can_not_be_loaded_is_named() {
+    driver();
+    fail("cuModuleLoadData:1=222");
+    let images = [common::TEST_IMAGE];
+    let context = Context::primary(driver(), 0).unwrap();
+    let error = Gpu::open(context, None, &images).unwrap_err().to_string();
+    assert!(error.contains("kernels (test)") && error.contains("newer driver"), "{error}");
+    fail("");
+    assert_eq!((live("modules"), live("contexts")), (0, 0));
+}

@@ -1,0 +1,86 @@
+//! PEs as processes that share a GPU, on the stand-in: heaps in chunks and in one piece, at the same addresses and not.
+mod common;
+use dushmem_core::bootstrap::Bootstrap;
+use dushmem_core::device_heap::driver::Sharing;
+use dushmem_core::env::Settings;
+use dushmem_core::error::Call;
+use dushmem_core::window::DEVICE_BASE;
+use dushmem_core::world::{InitOptions, World};
+use dushmem_cuda::Cuda;
+use dushmem_testkit::pe_test;
+use dushmem_testkit::suites::{self, Pe};
+use std::sync::Arc;
+
+/// One PE: init, a body, finalize; then nothing of the device's is left.
+fn pe(boot: Arc<dyn Bootstrap>, knobs: &[(&str, &str)], body: impl FnOnce(&Pe)) {
+    let access = [("CUDA_STANDIN_HOST_ACCESS", "1")];
+    common::choose(&[&access[..], knobs].concat());
+    let mut settings = Settings { heap_size: 16 << 20, team_slots: 16, ..Settings::defaults() };
+    settings.device_heap = Some(64 << 20);
+    let options = InitOptions { static_data: false, thread_pe: false, device: Some(&Cuda) };
+    let world = World::init(boot, &settings, options).unwrap_or_else(|why| panic!("init: {why}"));
+    world.bind_device(Call::Malloc, true).unwrap_or_else(|why| panic!("bind: {why}"));
+    body(&Pe::on_device(&world));
+    world.finalize().unwrap_or_else(|why| panic!("finalize: {why}"));
+    drop(world);
+    for kind in ["memory", "mappings", "reservations", "streams", "modules", "host", "contexts"] {
+        assert_eq!(common::live(kind), 0, "{kind} after finalize");
+    }
+}
+
+/// What takes all paths to the peers' memory.
+fn everything(pe: &Pe) {
+    let suites: &[fn(&Pe)] = &[
+        suites::rma::every_small_size,
+        suites::rma::large_sizes,
+        suites::rma::strides,
+        suites::amo::every_operation,
+        suites::amo::from_all_at_once,
+        suites::order::put_with_signal,
+        suites::coll::gathers_and_exchanges,
+        suites::reduce::integers,
+    ];
+    for suite in suites {
+        suite(pe);
+    }
+}
+
+pe_test!(in_turns, 3, |boot| {
+    pe(boot, &[], |pe| {
+        let heap = pe.world.device_heap().unwrap();
+        assert_eq!(heap.sharing(), Sharing::Turns);
+        assert!((DEVICE_BASE..DEVICE_BASE + (1 << 40)).contains(&heap.heap().0), "{:x?}", heap.heap());
+        everything(pe);
+    });
+});
+
+pe_test!(at_the_same_time, 2, |boot| {
+    pe(boot, &[("CUDA_STANDIN_MPS", "1")], |pe| {
+        assert_eq!(pe.world.device_heap().unwrap().sharing(), Sharing::Concurrent);
+        everything(pe);
+    });
+});
+
+pe_test!(a_heap_in_one_piece, 3, |boot| {
+    pe(boot, &[("CUDA_STANDIN_NO_VMM", "1")], everything);
+});
+
+pe_test!(heaps_that_are_not_where_they_were_wanted, 2, |boot| {
+    pe(boot, &[("CUDA_STANDIN_NO_HINTS", "1")], everything);
+});
+
+pe_test!(a_gpu_for_each, 2, |boot| {
+    let (me, _) = boot.place();
+    // Each is the only one that its process sees.
+    let own = if me == 0 { "0" } else { "1" };
+    pe(boot, &[("CUDA_STANDIN_DEVICES", "2"), ("CUDA_VISIBLE_DEVICES", own)], |pe| {
+        assert_eq!(pe.world.device_heap().unwrap().sharing(), Sharing::Alone);
+        everything(pe);
+    });
+});
+
+pe_test!(init_again_after_finalize, 2, |boot| {
+    for _ in 0..3 {
+        pe(Arc::clone(&boot), &[], suites::rma::large_sizes);
+    }
+});

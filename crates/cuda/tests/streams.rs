@@ -1,0 +1,22 @@
+//! Operations in streams, on the stand-in for the driver: PEs that take turns on the device, that use it at the same time,
+//! and that are threads of one process.
+#[path = "streams/everything.rs"]
+mod everything;
+#[path = "streams/pe.rs"]
+mod pe;
+#[path = "streams/wrong.rs"]
+mod wrong;
+
+modes! {
+    turns_of_2: Turns 2 everything::all;
+    turns_of_4: Turns 4 everything::all;
+    turns_of_5: Turns 5 everything::all;
+    concurrent_2: Concurrent 2 everything::all;
+    concurrent_3: Concurrent 3 everything::all;
+    threads_2: Threads 2 everything::all;
+    threads_3: Threads 3 everything::all;
+    hidden_3: Hidden 3 everything::all;
+    alone: Turns 1 everything::all;
+    wrong_in_turns: Turns 2 wrong::all;
+    wrong_concurrent: Concurrent 3 wrong::all;
+}

@@ -1,0 +1,290 @@
+/* Short calls in one step: 8 bytes of data and the number of the call travel in one access of 16 bytes.
+ *
+ * Who sees the number has the data, so nothing needs a fence, which costs more than the way there and back. Each member
+ * has two buffers of such words at each, itself included, used in turn. A member that has sent something in call k has
+ * done with the buffers of call k - 1. So where everybody sends to everybody, the next call needs no more. Where not
+ * (broadcast), each says `here`, and in the next call who sends looks for that. The numbers have 64 bits, are never used
+ * again, and are written to places that hold nothing but numbers: what an earlier call has left is never taken for data.
+ *
+ * On the CPU a fence costs nothing, and one thread that waits is better than many: there the tests use this only. */
+#ifndef DUSHMEM_IMPL_COLL_LL_H
+#define DUSHMEM_IMPL_COLL_LL_H
+
+namespace dushmem {
+namespace device {
+namespace impl {
+
+#if !defined(DUSHMEM_EMU) || defined(DUSHMEM_FLAGGED_WORDS)
+constexpr bool flagged_words = true;
+#else
+constexpr bool flagged_words = false;
+#endif
+
+/* A loop that is not worth its unrolled size. */
+#if defined(DUSHMEM_EMU)
+#define DUSHMEM_IMPL_ROLLED
+#else
+#define DUSHMEM_IMPL_ROLLED _Pragma("unroll 1")
+#endif
+
+/* Bytes that a member can send to each. */
+DUSHMEM_IMPL_FN size_t flagged_bytes(const members &team) { return team.cell / 2; }
+DUSHMEM_IMPL_FN bool goes_flagged(const members &team, size_t bytes) {
+  return flagged_words && team.direct() && bytes <= flagged_bytes(team);
+}
+
+/* Words that a thread has under way: so many of each of so many members. A thread alone has many of its own to wait
+ * for; of those of a warp or block each has few. */
+template <class S> struct under_way {
+  static constexpr int words = 1, members = 8;
+};
+template <> struct under_way<scope::thread> {
+  static constexpr int words = 4, members = 2;
+};
+
+/* ---- 8 bytes of the caller's data, or the fewer that are left ---- */
+
+template <class U> DUSHMEM_IMPL_FN unsigned long long gather(const char *from, size_t count) {
+  unsigned long long all = 0;
+  DUSHMEM_IMPL_ROLLED
+  for (size_t i = 0; i * sizeof(U) < count; i++)
+    all |= (unsigned long long)load_fresh((const U *)from + i) << (8 * sizeof(U) * i);
+  return all;
+}
+template <class U> DUSHMEM_IMPL_FN void scatter(char *to, unsigned long long all, size_t count) {
+  DUSHMEM_IMPL_ROLLED
+  for (size_t i = 0; i * sizeof(U) < count; i++) ((U *)to)[i] = (U)(all >> (8 * sizeof(U) * i));
+}
+/* Functions of their own: what is not aligned, or shorter, is rare. */
+DUSHMEM_IMPL_APART unsigned long long load_part(const char *from, size_t count) {
+  const size_t bytes = count < 8 ? count : 8;
+  return ((uintptr_t)from | bytes) % 4 == 0 ? gather<unit4>(from, bytes) : gather<unit1>(from, bytes);
+}
+DUSHMEM_IMPL_APART void store_part(char *to, unsigned long long value, size_t count) {
+  const size_t bytes = count < 8 ? count : 8;
+  ((uintptr_t)to | bytes) % 4 == 0 ? scatter<unit4>(to, value, bytes) : scatter<unit1>(to, value, bytes);
+}
+DUSHMEM_IMPL_FN unsigned long long load_word(const char *from, size_t count) {
+  if (DUSHMEM_IMPL_IS((uintptr_t)from % 8 == 0 && count >= 8)) return load_fresh((const unit8 *)from);
+  return load_part(from, count);
+}
+DUSHMEM_IMPL_FN void store_word(char *to, unsigned long long value, size_t count) {
+  if (DUSHMEM_IMPL_IS((uintptr_t)to % 8 == 0 && count >= 8))
+    *(unit8 *)to = value;
+  else
+    store_part(to, value, count);
+}
+
+/* ---- Sending ---- */
+
+/* A call as all threads of the scope see it before they synchronise for the first time. */
+struct flagged_call {
+  uint64_t number;
+  bool after_all; /* in the call before, everybody sent to everybody */
+};
+DUSHMEM_IMPL_FN flagged_call next_flagged(const members &team) {
+  const uint64_t number = own_count(team.flagged_calls()) + 1;
+  return flagged_call{number, own_count(team.flagged_by_all()) + 1 == number};
+}
+
+/* After that synchronisation: notes the call, and waits until the buffers may be written. */
+template <class S>
+DUSHMEM_IMPL_FN void begin_flagged(const members &team, const flagged_call &is, bool by_all, bool sends, const char *call, S s) {
+  if (leads(s)) {
+    own_count(team.flagged_calls(), is.number);
+    if (by_all) own_count(team.flagged_by_all(), is.number);
+  }
+  if (is.after_all || !sends) return;
+  for (others o = mine(s); o.more(team); o.next())
+    wait_word(team.at(words::here, team.pe(o.rank(team))), DUSHMEM_CMP_GE, is.number - 1, call);
+  sync(s);
+}
+
+/* To each member what begins at source + rank * step. */
+template <class S>
+DUSHMEM_IMPL_APART void send_flagged(const members &team, uint64_t number, const char *source, size_t bytes, size_t step,
+                                     S s) {
+  constexpr int at_once = under_way<S>::words, targets = 4;
+  const size_t lanes = size(s), count = (bytes + 7) / 8;
+  for (int first = 0; first < team.n; first += targets) {
+    chunk *to[targets] = {};
+    for (int k = 0; k < targets; k++)
+      if (first + k < team.n) to[k] = (chunk *)moved_to(team.flagged(number, team.me), team.pe(first + k));
+    for (size_t w = rank(s); w < count; w += at_once * lanes) {
+      unsigned long long value[at_once] = {};
+      for (int k = 0; k < targets; k++) {
+        if (first + k >= team.n) break;
+        if (k == 0 || step != 0)
+          for (int i = 0; i < at_once; i++) {
+            const size_t at = (w + (size_t)i * lanes) * 8;
+            if (at < bytes) value[i] = load_word(source + (size_t)(first + k) * step + at, bytes - at);
+          }
+        for (int i = 0; i < at_once; i++) {
+          const size_t at = w + (size_t)i * lanes;
+          if (at < count) store_flagged(to[k] + at, chunk{value[i], number});
+        }
+      }
+    }
+  }
+  for (others o = mine(s); o.more(team); o.next()) ring(team.pe(o.rank(team)));
+}
+
+/* ---- Receiving ---- */
+
+/* Words of some members, one every `lanes`, are there: `got[i * Members + k]` is word i of member k. */
+template <int Words, int Members> struct flagged_there {
+  const chunk *at;
+  size_t lanes, count; /* words from `at` on */
+  size_t apart;        /* from a member's buffer to the next one's */
+  int members;
+  uint64_t number;
+  unsigned long long *got;
+
+  DUSHMEM_IMPL_MEMBER bool operator()() const {
+    chunk found[Words * Members];
+    bool all = true;
+    for (int i = 0; i < Words; i++)
+      for (int k = 0; k < Members; k++)
+        if (k < members && (size_t)i * lanes < count)
+          found[i * Members + k] = load_flagged(at + (size_t)k * apart + (size_t)i * lanes);
+    for (int i = 0; i < Words; i++)
+      for (int k = 0; k < Members; k++)
+        if (k < members && (size_t)i * lanes < count) {
+          got[i * Members + k] = found[i * Members + k].low;
+          all = all && found[i * Members + k].high == number;
+        }
+    return all;
+  }
+};
+
+/* Waits for words, which begin at word w, of the members from `first` on. */
+template <int Words, int Members>
+DUSHMEM_IMPL_FN void await_flagged(const members &team, uint64_t number, int first, size_t w, size_t count, size_t lanes,
+                                   unsigned long long (&got)[Words * Members], const char *call) {
+  const int left = team.n - first;
+  const chunk *const at = team.flagged(number, first) + w;
+  wait(call, &at->high, number,
+       flagged_there<Words, Members>{at, lanes, count - w, team.cell / sizeof(chunk), left < Members ? left : Members, number,
+                                     got});
+}
+
+/* dest = the operands of all members, combined by rank. Elements of up to 8 bytes, in words: */
+template <class Op, class T, class S>
+DUSHMEM_IMPL_APART void combine_flagged(const members &team, uint64_t number, char *dest, size_t bytes, const char *call, S s,
+                                        std::true_type) {
+  constexpr int at_once = under_way<S>::words, ranks = under_way<S>::members;
+  constexpr size_t parts = 8 / sizeof(T);
+  const size_t lanes = size(s), count = (bytes + 7) / 8;
+  for (size_t w = rank(s); w < count; w += (size_t)at_once * lanes) {
+    unsigned long long all[at_once] = {};
+    for (int first = 0; first < team.n; first += ranks) {
+      unsigned long long got[at_once * ranks] = {};
+      await_flagged<at_once, ranks>(team, number, first, w, count, lanes, got, call);
+      for (int k = 0; k < ranks; k++)
+        for (int i = 0; i < at_once; i++) {
+          if (first + k >= team.n || w + (size_t)i * lanes >= count) continue;
+          T left[parts], right[parts];
+          memcpy((void *)left, &all[i], 8);
+          memcpy((void *)right, &got[i * ranks + k], 8);
+          for (size_t e = 0; e < parts; e++) left[e] = first + k == 0 ? right[e] : Op::apply(left[e], right[e]);
+          memcpy(&all[i], (const void *)left, 8);
+        }
+    }
+    for (int i = 0; i < at_once; i++) {
+      const size_t at = (w + (size_t)i * lanes) * 8;
+      if (at < bytes) store_word(dest + at, all[i], bytes - at);
+    }
+  }
+}
+/* Larger ones are several words. */
+template <class Op, class T, class S>
+DUSHMEM_IMPL_APART void combine_flagged(const members &team, uint64_t number, char *dest, size_t bytes, const char *call, S s,
+                                        std::false_type) {
+  constexpr size_t words = sizeof(T) / 8;
+  for (size_t i = rank(s); i < bytes / sizeof(T); i += size(s)) {
+    T all{};
+    for (int r = 0; r < team.n; r++) {
+      unsigned long long bits[words] = {};
+      const chunk *const at = team.flagged(number, r) + i * words;
+      wait(call, &at->high, number, flagged_there<(int)words, 1>{at, 1, words, 0, 1, number, bits});
+      T next;
+      memcpy((void *)&next, bits, sizeof next);
+      all = r == 0 ? next : Op::apply(all, next);
+    }
+    memcpy((void *)(dest + i * sizeof(T)), &all, sizeof all);
+  }
+}
+
+/* What the members from `from` on, before `to`, have sent goes to dest + rank * step. */
+template <class S>
+DUSHMEM_IMPL_APART void unpack_flagged(const members &team, uint64_t number, int from, int to, char *dest, size_t bytes,
+                                       size_t step, const char *call, S s) {
+  constexpr int at_once = 4, ranks = 2;
+  const size_t lanes = size(s), count = (bytes + 7) / 8;
+  for (size_t w = rank(s); w < count; w += (size_t)at_once * lanes)
+    for (int first = from; first < to; first += ranks) {
+      unsigned long long got[at_once * ranks] = {};
+      const chunk *const at = team.flagged(number, first) + w;
+      wait(call, &at->high, number,
+           flagged_there<at_once, ranks>{at, lanes, count - w, team.cell / sizeof(chunk),
+                                         to - first < ranks ? to - first : ranks, number, got});
+      for (int k = 0; k < ranks; k++) {
+        if (first + k >= to) break;
+        for (int i = 0; i < at_once; i++) {
+          const size_t byte = (w + (size_t)i * lanes) * 8;
+          if (byte < bytes) store_word(dest + (size_t)(first + k) * step + byte, got[i * ranks + k], bytes - byte);
+        }
+      }
+    }
+}
+
+/* ---- Calls: they synchronise the scope at their begin and at their end ---- */
+
+/* Block j of each member becomes block `me` of the member j, as exchange_blocks does it. */
+template <class S>
+DUSHMEM_IMPL_APART void exchange_flagged(const members &team, char *dest, const char *source, size_t bytes, size_t step,
+                                         const char *call, S s) {
+  const flagged_call is = next_flagged(team);
+  sync(s);
+  begin_flagged(team, is, true, true, call, s);
+  send_flagged(team, is.number, source, bytes, step, s);
+  /* In place. */
+  if (dest == source) sync(s);
+  unpack_flagged(team, is.number, 0, team.n, dest, bytes, bytes, call, s);
+  sync(s);
+}
+
+template <class Op, class T, class S>
+DUSHMEM_IMPL_APART void reduce_flagged(const members &team, T *dest, const T *source, size_t bytes, size_t step,
+                                       const char *call, S s) {
+  const flagged_call is = next_flagged(team);
+  sync(s);
+  begin_flagged(team, is, true, true, call, s);
+  send_flagged(team, is.number, (const char *)source, bytes, step, s);
+  /* What a thread overwrites in place it has sent itself, except where words are divided in another way. */
+  if (step != 0 || sizeof(T) > 8) sync(s);
+  combine_flagged<Op, T>(team, is.number, (char *)dest, bytes, call, s, std::integral_constant<bool, sizeof(T) <= 8>{});
+  sync(s);
+}
+
+template <class S>
+DUSHMEM_IMPL_APART void broadcast_flagged(const members &team, char *dest, const char *source, size_t bytes, int root,
+                                          const char *call, S s) {
+  const flagged_call is = next_flagged(team);
+  sync(s);
+  begin_flagged(team, is, false, team.me == root, call, s);
+  for (others o = mine(s); o.more(team); o.next())
+    tell(own_word(team, words::here), is.number, team.pe(o.rank(team)), call);
+  if (team.me == root) {
+    send_flagged(team, is.number, source, bytes, 0, s);
+    copy_own(dest, source, bytes, s);
+  } else {
+    unpack_flagged(team, is.number, root, root + 1, dest, bytes, 0, call, s);
+  }
+  sync(s);
+}
+
+} // namespace impl
+} // namespace device
+} // namespace dushmem
+#endif

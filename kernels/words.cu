@@ -1,0 +1,83 @@
+/* Atomic operations on, and waiting for, words of the device's memory. */
+#include "library.h"
+
+namespace {
+
+template <class U> __device__ U updated(U *at, U value, U cond, uint32_t op) {
+  switch ((amo)op) {
+  case amo::fetch: return amo_on<amo::fetch>::act(at, value, cond);
+  case amo::set: return amo_on<amo::set>::act(at, value, cond);
+  case amo::swap: return amo_on<amo::swap>::act(at, value, cond);
+  case amo::compare_swap: return amo_on<amo::compare_swap>::act(at, value, cond);
+  case amo::add: return amo_on<amo::add>::act(at, value, cond);
+  case amo::bit_and: return amo_on<amo::bit_and>::act(at, value, cond);
+  case amo::bit_or: return amo_on<amo::bit_or>::act(at, value, cond);
+  default: return amo_on<amo::bit_xor>::act(at, value, cond);
+  }
+}
+
+template <class T> __device__ bool word_compares(uint64_t at, int cmp, uint64_t value) {
+  return compares<T>(look((const T *)(uintptr_t)at), cmp, (T)value);
+}
+
+/* A word of 2, 4 or 8 bytes compares with a value of its type. */
+__device__ bool compares_as(uint64_t at, uint32_t bytes, uint32_t is_signed, int cmp, uint64_t value) {
+  switch (bytes * 2 + (is_signed != 0)) {
+  case 4: return word_compares<uint16_t>(at, cmp, value);
+  case 5: return word_compares<int16_t>(at, cmp, value);
+  case 8: return word_compares<uint32_t>(at, cmp, value);
+  case 9: return word_compares<int32_t>(at, cmp, value);
+  case 16: return word_compares<uint64_t>(at, cmp, value);
+  default: return word_compares<int64_t>(at, cmp, value);
+  }
+}
+
+struct until_compares {
+  uint64_t at;
+  uint32_t bytes, is_signed;
+  int cmp;
+  uint64_t value;
+  __device__ bool operator()() const { return compares_as(at, bytes, is_signed, cmp, value); }
+};
+
+/* The value of word i: one for all, or from an array of the words' type. */
+__device__ uint64_t value_at(uint64_t values, uint32_t each, uint32_t bytes, uint64_t i) {
+  if (each == 0) return values;
+  switch (bytes) {
+  case 2: return ((const unit2 *)(uintptr_t)values)[i];
+  case 4: return ((const unit4 *)(uintptr_t)values)[i];
+  default: return ((const unit8 *)(uintptr_t)values)[i];
+  }
+}
+
+} // namespace
+
+/* 1 thread. op: AmoOp of crates/core/src/amo.rs. wide: 8 bytes, otherwise 4. fetch: where the old value goes, as 8 bytes,
+ * or 0. */
+DUSHMEM_KERNEL dushmem_k_amo(uint64_t at, uint64_t value, uint64_t cond, uint32_t op, uint32_t wide, uint64_t fetch) {
+  const unsigned long long old =
+      wide != 0 ? updated((unsigned long long *)(uintptr_t)at, (unsigned long long)value, (unsigned long long)cond, op)
+                : updated((unsigned int *)(uintptr_t)at, (unsigned int)value, (unsigned int)cond, op);
+  if (fetch != 0) store_relaxed((unsigned long long *)(uintptr_t)fetch, old);
+}
+
+/* 1 block of 32 threads: until the word compares. */
+DUSHMEM_KERNEL dushmem_k_wait(uint64_t at, uint32_t bytes, uint32_t is_signed, uint32_t cmp, uint64_t value) {
+  if (threadIdx.x == 0)
+    wait("wait_until_on_stream", (const void *)(uintptr_t)at, value, until_compares{at, bytes, is_signed, (int)cmp, value});
+  sync(block_scope{});
+}
+
+/* 1 block of 32 threads: until all of the n words compare whose status (an int each; address 0: all of them) is 0.
+ * values: one for all, or with `each` the address of an array. */
+DUSHMEM_KERNEL dushmem_k_wait_all(uint64_t at, uint32_t bytes, uint32_t is_signed, uint64_t n, uint64_t status, uint32_t cmp,
+                                  uint64_t values, uint32_t each) {
+  const int *const left_out = (const int *)(uintptr_t)status;
+  for (uint64_t i = threadIdx.x; i < n; i += blockDim.x) {
+    if (left_out != nullptr && left_out[i] != 0) continue;
+    const uint64_t word = at + i * bytes, value = value_at(values, each, bytes, i);
+    wait("wait_until_all_on_stream", (const void *)(uintptr_t)word, value,
+         until_compares{word, bytes, is_signed, (int)cmp, value});
+  }
+  sync(block_scope{});
+}

@@ -1,0 +1,181 @@
+//! `cargo xtask ptx`: the library's own kernels, as text that the driver compiles for the GPU it finds.
+//!
+//! The text is checked in, so building the library needs no compiler for GPUs. What nvcc writes depends on its version and
+//! on where the sources lie; what says so is taken out, and the version stands in the first line.
+use super::workspace::{reason, root, shown, target};
+use super::{help, tools};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What GPUs from this one on load.
+const ARCHITECTURE: &str = "compute_80";
+
+/// Folder of the sources, and of the text made of them.
+const SOURCES: &str = "kernels";
+const TEXTS: &str = "crates/cuda/ptx";
+
+/// Writes the text, or with `--check` compares it.
+pub fn command(arguments: &[String]) -> Result<(), String> {
+    let check = match arguments {
+        [] => false,
+        [word] if word == "--check" => true,
+        _ => return Err(format!("ptx takes --check, not `{}`\n{}", arguments.join(" "), help::TASKS)),
+    };
+    let Some(nvcc) = find_nvcc()? else {
+        let message = "no nvcc: set DUSHMEM_NVCC, or have it in PATH";
+        return if check { Ok(println!("not checked: {message}")) } else { Err(message.into()) };
+    };
+    let release = release(&nvcc)?;
+    let mut differ = Vec::new();
+    for source in sources()? {
+        let text = compiled(&nvcc, &source, &release)?;
+        let name = source.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let place = root().join(TEXTS).join(format!("{name}.ptx"));
+        if !check {
+            write(&place, &text)?;
+            println!("{TEXTS}/{name}.ptx: {} KiB", text.len().div_ceil(1024));
+        } else if let Some(why) = difference(&fs::read_to_string(&place).unwrap_or_default(), &text) {
+            differ.push(format!("{TEXTS}/{name}.ptx {why}"));
+        }
+    }
+    if differ.is_empty() {
+        return Ok(());
+    }
+    Err(format!("{}; run `cargo xtask ptx`", differ.join(", ")))
+}
+
+/// Why the text that is checked in is not what the sources give; another nvcc has only to find the same kernels.
+fn difference(there: &str, made: &str) -> Option<&'static str> {
+    if there.is_empty() {
+        return Some("is missing");
+    }
+    let same = if there.lines().next() == made.lines().next() {
+        there == made
+    } else {
+        entries(there) == entries(made)
+    };
+    (!same).then_some("is not what its source gives")
+}
+
+/// Kernels with their parameters.
+fn entries(text: &str) -> Vec<String> {
+    let starts = text.match_indices(".entry ").map(|(at, _)| &text[at..]);
+    let mut found: Vec<String> =
+        starts.filter_map(|rest| rest.split_once(')')).map(|(head, _)| head.to_owned()).collect();
+    found.sort();
+    found
+}
+
+fn sources() -> Result<Vec<PathBuf>, String> {
+    let folder = root().join(SOURCES);
+    let entries = fs::read_dir(&folder).map_err(|error| format!("{}: {}", folder.display(), reason(&error)))?;
+    let mut found: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    found.retain(|path| path.extension().is_some_and(|extension| extension == "cu"));
+    found.sort();
+    Ok(found)
+}
+
+/// `$DUSHMEM_NVCC`, or that of the wheels in the build folder, or the one in PATH.
+fn find_nvcc() -> Result<Option<PathBuf>, String> {
+    if let Some(asked) = std::env::var_os("DUSHMEM_NVCC") {
+        return Ok(Some(asked.into()));
+    }
+    Ok(tools::find_nvcc(&target()?).or_else(|| super::workspace::has("nvcc").then(|| "nvcc".into())))
+}
+
+fn output(command: &mut Command) -> Result<String, String> {
+    let done = command.output().map_err(|error| format!("{}: {}", shown(command), reason(&error)))?;
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    // What the compiler warns of is an error, as for all device code.
+    if !done.status.success() || said.contains("warning") {
+        return Err(format!("{}: {}\n{said}", shown(command), done.status));
+    }
+    Ok(String::from_utf8_lossy(&done.stdout).into_owned())
+}
+
+/// "13.0, V13.0.88"
+fn release(nvcc: &Path) -> Result<String, String> {
+    let said = output(Command::new(nvcc).arg("--version"))?;
+    let found = said.lines().find_map(|line| line.split_once("release "));
+    let found = found.map(|(_, release)| release.trim().to_owned());
+    found.ok_or_else(|| format!("{} --version names no release: {said}", nvcc.display()))
+}
+
+fn compiled(nvcc: &Path, source: &Path, release: &str) -> Result<String, String> {
+    let relative = source.strip_prefix(root()).unwrap_or(source);
+    let mut command = Command::new(nvcc);
+    command.current_dir(root()).args(["-ptx", "-std=c++17", "-I", "include"]);
+    // The same bits as on the host: a product and a sum are two operations.
+    command.args(["-fmad=false", "-arch", ARCHITECTURE, "-o", "/dev/stdout"]).arg(relative);
+    let text = output(&mut command)?;
+    let name = relative.display();
+    Ok(format!("// Made from {name} by `cargo xtask ptx` with nvcc {release}. Do not edit.\n{}", settled(&text)))
+}
+
+/// Without what depends on the machine; the state of the module can be found by its name.
+fn settled(text: &str) -> String {
+    let lines = text.lines().filter(|line| !line.starts_with("//") && !line.trim().is_empty());
+    let mut all: Vec<String> = lines.map(without_hashes).collect();
+    for line in &mut all {
+        if line.starts_with(".global") && line.contains(" dushmem_impl_state[") {
+            line.insert_str(0, ".visible ");
+        }
+    }
+    all.join("\n") + "\n"
+}
+
+/// Names of internal functions hold two hashes of the source's path: `_INTERNAL_d15a89f9_7_move_cu_be39cbc6`.
+fn without_hashes(line: &str) -> String {
+    let mut text = line.to_owned();
+    for (mark, digits) in [("_INTERNAL_", 8), ("_GLOBAL__N__", 8), ("_cu_", 8)] {
+        let places: Vec<usize> = text.match_indices(mark).map(|(at, _)| at + mark.len()).collect();
+        for at in places {
+            if text.get(at..at + digits).is_some_and(|hash| hash.bytes().all(|byte| byte.is_ascii_hexdigit())) {
+                text.replace_range(at..at + digits, &"0".repeat(digits));
+            }
+        }
+    }
+    text
+}
+
+fn write(place: &Path, text: &str) -> Result<(), String> {
+    let folder = place.parent().unwrap_or(place);
+    let said = |error: std::io::Error| format!("{}: {}", place.display(), reason(&error));
+    fs::create_dir_all(folder).map_err(said)?;
+    fs::write(place, text).map_err(said)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "\
+.version 9.0
+.global .align 8 .b8 dushmem_impl_state[96];
+.visible .entry dushmem_k_sync(
+\t.param .u32 dushmem_k_sync_param_0
+)
+{ call _ZN37_INTERNAL_d15a89f9_7_move_cu_be39cbc67dushmem; }
+";
+
+    #[test]
+    fn the_text_does_not_depend_on_where_it_was_made() {
+        let settled = settled(&format!("//\n// by nvcc\n\n{TEXT}"));
+        assert!(!settled.contains("//") && !settled.contains("d15a89f9") && !settled.contains("be39cbc6"));
+        assert!(settled.contains("_INTERNAL_00000000_7_move_cu_000000007dushmem"), "{settled}");
+        assert!(settled.contains("\n.visible .global .align 8 .b8 dushmem_impl_state[96];"), "{settled}");
+    }
+
+    #[test]
+    fn a_difference_is_seen() {
+        let one = format!("// nvcc 1\n{TEXT}");
+        assert_eq!(difference(&one, &one), None);
+        assert!(difference("", &one).is_some());
+        assert!(difference(&one, &one.replace("9.0", "9.1")).is_some());
+        // By another compiler everything may be different but the kernels.
+        let other = one.replace("nvcc 1", "nvcc 2").replace("9.0", "9.1");
+        assert_eq!(difference(&one, &other), None);
+        assert!(difference(&one, &other.replace(".u32", ".u64")).is_some());
+    }
+}
