@@ -61,7 +61,7 @@ int main(int argc, char **argv) {
   if (argc > 1 && std::strcmp(argv[1], "allowed") == 0) {
     for (size_t n : {size_t(1), size_t(40), size_t(5000)}) allowed<<<1, 32>>>(space, n);
   } else {
-    overlaps<<<1, 32>>>(space.to<int>(), 100, what);
+    overlaps<<<1, 32>>>((int *)space.dest, 100, what);
   }
   OK(cudaDeviceSynchronize());
   return finish(space);

@@ -21,6 +21,11 @@ static unsigned char byte_of(int pe, size_t i, int round) {
   return (unsigned char)(mixed >> 40);
 }
 
+static size_t size_of_type(uint32_t type) {
+  static const size_t bytes[14] = {1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 2, 2, 8, 16};
+  return bytes[type];
+}
+
 struct Crew {
   int handle, me, n;
   explicit Crew(int team) : handle(team), me(dushmem_team_my_pe(team)), n(dushmem_team_n_pes(team)) {}
@@ -39,7 +44,7 @@ static void put_bytes_of(char *at, size_t bytes, int round) {
 }
 // Element i of the source, of which bits are anything for integers, and moderate numbers for the others.
 static void put_elements(char *at, size_t n, uint32_t type, int round) {
-  const size_t elem = element_bytes(type);
+  const size_t elem = size_of_type(type);
   std::vector<unsigned char> all(n * elem);
   for (size_t i = 0; i < n * elem; i++) all[i] = byte_of(dushmem_my_pe(), i, round);
   for (size_t i = 0; i < n * elem && type >= 8; i++) {
@@ -157,10 +162,7 @@ static void check_in_a_row(const Crew &team, unsigned seed, int calls) {
 
 // ---- Reductions ----
 
-template <class T, class Call> static void host_reduces(Call call, const Crew &team, const char *from, size_t n) {
-  CHECK(call(team.handle, (T *)reference, (const T *)from, n) == 0);
-}
-#define HOST(T, name) host_reduces<T>(name, team, from, n)
+#define HOST(T, name) CHECK(name(team.handle, (T *)reference, (const T *)from, n) == 0)
 #define BITS(T, stem)                                     \
   case 0: return HOST(T, dushmem_##stem##_and_reduce);    \
   case 1: return HOST(T, dushmem_##stem##_or_reduce);     \
@@ -212,7 +214,7 @@ static bool has(uint32_t type, uint32_t op) { return type < 8 || (type < 12 ? op
 
 static void check_reduce(int blocks, int threads, const Crew &team, size_t n, uint32_t type, uint32_t op, bool own_block,
                          bool in_place, size_t shift) {
-  const size_t elem = element_bytes(type), all = own_block ? n * (size_t)team.n : n;
+  const size_t elem = size_of_type(type), all = own_block ? n * (size_t)team.n : n;
   const int round = (int)(n + type * 3 + op);
   char *const to = dest + shift, *const from = in_place ? to : source + (shift * 3) % 32 / elem * elem;
   put_elements(source, all, type, round);

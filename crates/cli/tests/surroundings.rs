@@ -80,11 +80,13 @@ fn dev_shm_may_be_small_or_missing() {
 #[test]
 fn without_proc_pes_run_and_end_with_their_launcher() {
     let folder = Folder::new("no-proc");
-    let up = folder.file("up");
+    let (up, said) = (folder.file("up"), folder.file("said"));
+    // What the PEs have said has passed the launcher before it is killed.
     let outcome = shell(
-        "unshare -rm sh -c 'mount -t tmpfs none /proc && { RUN & run=$!; for i in $(seq 100); do sleep 0.1; \
-         test -e UP && break; done; kill -9 $run; wait $run; echo $?; } || exit 77'"
+        "unshare -rm sh -c 'mount -t tmpfs none /proc && { RUN >SAID & run=$!; for i in $(seq 100); do sleep 0.1; \
+         test -e UP && test $(wc -l <SAID) = 3 && break; done; kill -9 $run; wait $run; status=$?; cat SAID; echo $status; } || exit 77'"
             .replace("UP", &up)
+            .replace("SAID", &said)
             .as_str(),
         &format!("join place barrier touch={up} hold"),
     );

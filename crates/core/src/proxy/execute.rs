@@ -2,6 +2,7 @@
 use super::request::{ALL, INLINE_GET, INLINE_PUT, Op, Request, flags};
 use crate::amo::{AmoOp, AmoRequest};
 use crate::context::Context;
+use crate::device_heap::DeviceHeap;
 use crate::error::{Error, Result};
 use crate::rma::near;
 use crate::signal::{Signal, SignalOp};
@@ -181,9 +182,15 @@ fn on_internal(
     pe: i32,
     wants: bool,
 ) -> Result<u64> {
-    let pe = internal(world, "dest", addr, amo.width(), pe)?;
+    let (pe, device) = internal(world, "dest", addr, amo.width(), pe)?;
     if !addr.is_multiple_of(amo.width()) {
         return Err(Error::Misaligned { arg: "dest", addr, align: amo.width() });
+    }
+    if let Some(heap) = device {
+        // SAFETY: an aligned word of the slice, mapped here.
+        let old = unsafe { heap.device().amo(heap.peer(addr, pe), amo, wants) };
+        world.ring(pe);
+        return old;
     }
     let old = if wants {
         world.transport().amo(ctx.pending(), pe, addr, amo)
@@ -197,12 +204,20 @@ fn on_internal(
 }
 
 /// The world PE of an operation on an address of the library's part of a slice, or of the heap.
-fn internal(world: &World, arg: &'static str, addr: usize, bytes: usize, pe: i32) -> Result<usize> {
+/// With the heap of the device where it is that one's.
+fn internal<'a>(
+    world: &'a World,
+    arg: &'static str,
+    addr: usize,
+    bytes: usize,
+    pe: i32,
+) -> Result<(usize, Option<&'a DeviceHeap>)> {
     let pe = world.world_pe(world.default_context(), pe)?;
-    if bytes > 0 && !world.window().in_slice(addr, bytes) {
+    let device = world.device_heap().filter(|heap| heap.in_slice(addr, bytes));
+    if bytes > 0 && device.is_none() && !world.window().in_slice(addr, bytes) {
         return Err(Error::NotSymmetric { arg, addr, len: bytes, statics: "", hint: "" });
     }
-    Ok(pe)
+    Ok((pe, device))
 }
 
 /// # Safety
@@ -216,8 +231,16 @@ unsafe fn put(
     pe: i32,
     reuse: Reuse,
 ) -> Result<()> {
-    let pe = internal(world, "dest", dest as usize, bytes, pe)?;
-    if near("source", source, bytes)? {
+    let (pe, device) = internal(world, "dest", dest as usize, bytes, pe)?;
+    if let Some(heap) = device.filter(|_| bytes > 0) {
+        near("source", source, bytes)?;
+        // SAFETY: in the slice, mapped here; the source is the caller's.
+        unsafe { heap.device().copy(heap.peer(dest as usize, pe), source as usize, bytes)? };
+        if reuse == Reuse::AtReturn {
+            heap.device().flush()?;
+        }
+        world.ring(pe);
+    } else if near("source", source, bytes)? {
         // SAFETY: passed on.
         unsafe {
             world.transport().put(ctx.pending(), Put { pe, dest: dest as usize, source, bytes, reuse })
@@ -238,8 +261,15 @@ unsafe fn get(
     pe: i32,
     reuse: Reuse,
 ) -> Result<()> {
-    let pe = internal(world, "source", source as usize, bytes, pe)?;
-    if near("dest", dest, bytes)? {
+    let (pe, device) = internal(world, "source", source as usize, bytes, pe)?;
+    if let Some(heap) = device.filter(|_| bytes > 0) {
+        near("dest", dest, bytes)?;
+        // SAFETY: as in `put`.
+        unsafe { heap.device().copy(dest as usize, heap.peer(source as usize, pe), bytes)? };
+        if reuse == Reuse::AtReturn {
+            heap.device().flush()?;
+        }
+    } else if near("dest", dest, bytes)? {
         // SAFETY: passed on.
         unsafe {
             world.transport().get(ctx.pending(), Get { pe, dest, source: source as usize, bytes, reuse })

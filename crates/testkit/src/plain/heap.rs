@@ -10,8 +10,9 @@ use dushmem_core::transport::mapped;
 use dushmem_os::memory::{grow, memfd};
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// One PE's device.
 #[derive(Debug)]
@@ -22,11 +23,46 @@ pub struct Plain {
     allocations: AtomicUsize,
     fails_after: usize,
     taken: Arc<AtomicUsize>,
-    begun: Mutex<VecDeque<Work>>,
+    queue: Arc<Queue>,
     spaces: Mutex<Vec<Arc<Space>>>,
     tables: Mutex<Vec<Box<dyn DeviceMemory>>>,
     pinned: Mutex<Vec<(usize, usize)>>,
     told: Mutex<Told>,
+}
+
+/// What was begun. It is done when somebody waits for it, or a while later.
+#[derive(Debug, Default)]
+struct Queue {
+    begun: Mutex<VecDeque<Work>>,
+    more: Condvar,
+    over: AtomicBool,
+}
+
+impl Queue {
+    fn start() -> Arc<Queue> {
+        let queue = Arc::new(Queue::default());
+        let mine = Arc::clone(&queue);
+        let body = move || {
+            while !mine.over.load(Ordering::Relaxed) {
+                let begun = lock(&mine.begun);
+                let idle =
+                    |begun: &mut VecDeque<Work>| begun.is_empty() && !mine.over.load(Ordering::Relaxed);
+                drop(mine.more.wait_timeout_while(begun, Duration::from_millis(50), idle));
+                std::thread::sleep(Duration::from_micros(200));
+                mine.settle();
+            }
+        };
+        std::thread::Builder::new().name("plain device".into()).spawn(body).expect("a thread");
+        queue
+    }
+
+    fn settle(&self) {
+        let mut begun = lock(&self.begun);
+        while let Some(work) = begun.pop_front() {
+            // SAFETY: valid until now, as whoever began it has promised.
+            unsafe { work.run() };
+        }
+    }
 }
 
 /// Something that was begun, with addresses as the program sees them.
@@ -109,7 +145,7 @@ impl Plain {
             allocations: AtomicUsize::new(0),
             fails_after,
             taken: Arc::default(),
-            begun: Mutex::default(),
+            queue: Queue::start(),
             spaces: Mutex::default(),
             tables: Mutex::default(),
             pinned: Mutex::default(),
@@ -158,16 +194,13 @@ impl Plain {
 
     fn begin(&self, work: Work) -> Result<()> {
         assert!(!self.told().left, "{work:?} after the PE has left");
-        lock(&self.begun).push_back(work);
+        lock(&self.queue.begun).push_back(work);
+        self.queue.more.notify_one();
         Ok(())
     }
 
     fn settle(&self) {
-        let mut begun = lock(&self.begun);
-        while let Some(work) = begun.pop_front() {
-            // SAFETY: valid until now, as whoever began it has promised.
-            unsafe { work.run() };
-        }
+        self.queue.settle();
     }
 }
 
@@ -297,7 +330,10 @@ impl HeapDevice for Plain {
     }
 
     unsafe fn store(&self, dest: usize, value: [u8; 16], bytes: usize) -> Result<()> {
-        assert!(matches!(bytes, 1 | 2 | 4 | 8 | 16) && dest.is_multiple_of(bytes.min(8)), "{dest:#x} {bytes}");
+        assert!(
+            matches!(bytes, 1 | 2 | 4 | 8 | 16) && dest.is_multiple_of(bytes.min(8)),
+            "{dest:#x} {bytes}"
+        );
         assert!(self.is_device(dest), "{dest:#x}");
         self.begin(Work::Store(dest, value, bytes))
     }
@@ -358,7 +394,14 @@ impl HeapDevice for Plain {
         let space = Space::reserve(None, bytes).map_err(system("mmap"))?;
         space.real().place(0, fd.as_fd(), 0, bytes).map_err(system("mmap"))?;
         let (base, opaque) = (space.base(), false);
-        lock(&self.tables).push(Box::new(Memory { base, len: bytes, fd, opaque, space: Some(space), taken: None }));
+        lock(&self.tables).push(Box::new(Memory {
+            base,
+            len: bytes,
+            fd,
+            opaque,
+            space: Some(space),
+            taken: None,
+        }));
         Ok(base)
     }
 
@@ -383,6 +426,8 @@ impl HeapDevice for Plain {
 
 impl Drop for Plain {
     fn drop(&mut self) {
+        self.queue.over.store(true, Ordering::Relaxed);
+        self.queue.more.notify_one();
         lock(&self.spaces).iter().for_each(Space::forget);
     }
 }

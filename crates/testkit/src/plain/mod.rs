@@ -2,16 +2,14 @@
 //!
 //! Its memory is shared files, which the program sees at addresses that it can't load from or store to: only the
 //! device reaches them, by a second mapping. What is begun is done when somebody waits for it, in the order of the
-//! calls, so a wait that the engine forgets shows at once.
+//! calls, or a while later, so a wait that the engine forgets shows.
 mod heap;
 mod space;
 
 pub use heap::Plain;
 pub use space::reach;
 
-use dushmem_core::device::{
-    Device, DeviceMemory, Export, HeapRequest, KernelState, StreamHandle, StreamOp,
-};
+use dushmem_core::device::{Device, DeviceMemory, Export, HeapRequest, KernelState, StreamHandle, StreamOp};
 use dushmem_core::device_heap::driver::{Agreed, HeapDevice, Identity};
 use dushmem_core::error::{Error, Result};
 use dushmem_core::world::World;
