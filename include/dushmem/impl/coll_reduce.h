@@ -42,11 +42,28 @@ DUSHMEM_IMPL_APART void combine(const members &team, T *dest, const T *own, size
     }
     for (size_t k = 0; k < at_once; k++) dest[i + k * lanes] = all[k];
   }
+#ifdef DUSHMEM_EMU
   for (; i < count; i += lanes) {
     T all = operand(team, 0, own)[i];
     for (int r = 1; r < team.n; r++) all = Op::apply(all, operand(team, r, own)[i]);
     dest[i] = all;
   }
+#else
+  /* The fewer that are left, at the same time too: one after the other each waits for its loads. */
+  if (i >= count) return;
+  T all[at_once];
+  DUSHMEM_IMPL_ROLLED
+  for (int r = 0; r < team.n; r++) {
+    const T *const from = operand(team, r, own) + i;
+    T next[at_once];
+    for (size_t k = 0; k < at_once; k++)
+      if (i + k * lanes < count) next[k] = from[k * lanes];
+    for (size_t k = 0; k < at_once; k++)
+      if (i + k * lanes < count) all[k] = r == 0 ? next[k] : Op::apply(all[k], next[k]);
+  }
+  for (size_t k = 0; k < at_once; k++)
+    if (i + k * lanes < count) dest[i + k * lanes] = all[k];
+#endif
 }
 
 /* The prefix of each rank takes the place of its operand; the own one goes to dest. */
