@@ -150,10 +150,16 @@ template <class S> DUSHMEM_IMPL_APART void copy_own(void *dest, const void *sour
 /* ---- Words of others ---- */
 
 /* Sets a word of PE pe. Before it a thread calls fence_release, once for all that it tells: what it has written, and
- * what others have that have published it since, is seen by who sees the word. A fence for each word, or by each thread
- * that has written, would be the longest part of a small call. */
+ * what others have with which it has synchronised since, is seen by who sees the word. A fence for each word, or by
+ * each thread that has written, would be the longest part of a small call. */
 DUSHMEM_IMPL_APART void tell(uint64_t *word, uint64_t value, int pe, const char *call) {
-  set_word_fenced(word, value, pe, call);
+  if (uint64_t *to = peer_internal(word, sizeof *word, pe, call)) {
+    store_relaxed((unsigned long long *)to, (unsigned long long)value);
+    ring(pe);
+  } else {
+    remote_fence(context{0});
+    remote_signal(context{0}, word, value, DUSHMEM_SIGNAL_SET, pe);
+  }
 }
 
 /* The fence for the threads that have something to tell to their share of the members. */
