@@ -99,6 +99,14 @@ impl KernelState {
     pub const ABI: u32 = 2;
     /// Bit of `reserved`: where PEs take turns a kernel that waits for long is an error.
     pub const STRICT: u32 = 1;
+    /// Bit of `reserved`: all PEs are threads of this process and use this device, and the heap is the device's, so what is
+    /// ordered on the device is ordered for all of them.
+    pub const NEAR: u32 = 2;
+    /// Bits of `reserved`: atomic operations of kernels on words of the heap, or of the second heap, would not be atomic
+    /// against those of the host, so the proxy performs them.
+    pub const HEAP_BY_PROXY: u32 = 4;
+    /// See [`KernelState::HEAP_BY_PROXY`].
+    pub const OTHER_BY_PROXY: u32 = 8;
     /// Entry of the delta table for a PE whose memory kernels can't load and store.
     pub const UNREACHABLE: i64 = i64::MIN;
     /// Of no PE.

@@ -46,8 +46,8 @@ struct dushmem_impl_kernel_state {
 
 /* Where PEs take turns, a kernel that waits for long is an error. */
 #define DUSHMEM_IMPL_FLAG_STRICT 1u
-/* All PEs are threads of this process and use this device, and kernels reach no memory of the host: order on the
- * device is order for all of them. */
+/* All PEs are threads of this process and use this device, and the heap is the device's: what is ordered on the device is
+ * ordered for all of them. */
 #define DUSHMEM_IMPL_FLAG_NEAR 2u
 /* Atomic operations of kernels on words of the heap, or of the second heap, would not be atomic against those of the
  * host: the proxy performs them. */

@@ -1,5 +1,5 @@
 //! What kernels on a device with memory of its own know of their PE, and teams as they see them.
-use super::driver::HeapDevice;
+use super::driver::{HeapDevice, Sharing};
 use super::heap::DeviceHeap;
 use crate::coll::device_slot::DeviceSlot;
 use crate::device::{KernelState, KernelTeam};
@@ -53,6 +53,9 @@ impl DeviceHeap {
             }
             HeapKind::Host => (host, host_len, world.window().slice() as usize),
         };
+        let strict = if world.settings().strict { KernelState::STRICT } else { 0 };
+        let threads = self.agreed.sharing == Sharing::Threads && self.agreed.on_one as usize == self.plan.pes;
+        let near = if threads && matches!(self.kind, HeapKind::Device) { KernelState::NEAR } else { 0 };
         KernelState {
             magic: KernelState::MAGIC,
             my_pe: world.my_pe(),
@@ -64,7 +67,7 @@ impl DeviceHeap {
             team_count: self.plan.slots as u64,
             internals: internals as u64,
             remote,
-            reserved: if world.settings().strict { KernelState::STRICT } else { 0 },
+            reserved: strict | near,
             sharing: KernelState::sharing_of(self.agreed.sharing),
             ..KernelState::NONE
         }
