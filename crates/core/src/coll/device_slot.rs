@@ -183,7 +183,10 @@ mod tests {
         slot.grid(127).store(15, Ordering::Relaxed);
         assert_eq!(slot.high_water(), 15);
         slot.begin(16);
-        assert_eq!([slot.grid(0), slot.word(2), slot.word(3)].map(|word| word.load(Ordering::Relaxed)), [16; 3]);
+        assert_eq!(
+            [slot.grid(0), slot.word(2), slot.word(3)].map(|word| word.load(Ordering::Relaxed)),
+            [16; 3]
+        );
         // What others write, and what the host counts on from team to team, is left alone.
         assert!(memory[DeviceSlot::counts(pes) / 8..].iter().all(|&word| word == 0));
     }
