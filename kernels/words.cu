@@ -17,7 +17,7 @@ template <class U> __device__ U updated(U *at, U value, U cond, uint32_t op) {
 }
 
 template <class T> __device__ bool word_compares(uint64_t at, int cmp, uint64_t value) {
-  return compares<T>(look((const T *)(uintptr_t)at), cmp, (T)value);
+  return compares<T>(impl::look((const T *)(uintptr_t)at), cmp, (T)value);
 }
 
 /* A word of 2, 4 or 8 bytes compares with a value of its type. */

@@ -16,7 +16,7 @@ static const size_t room = 1 << 20;
 static uint64_t address(const void *at) { return (uint64_t)(uintptr_t)at; }
 static void settle() { OK(cudaDeviceSynchronize()); }
 
-static unsigned char byte_of(int pe, size_t i, int round) {
+static __host__ __device__ inline unsigned char byte_of(int pe, size_t i, int round) {
   const unsigned long long mixed = (i * 64 + (size_t)pe + 1) * 0x9e3779b97f4a7c15ull + (unsigned)round * 0x1234567ull;
   return (unsigned char)(mixed >> 40);
 }
@@ -257,6 +257,60 @@ static void check_team(const Crew &team, bool all_types) {
       }
 }
 
+// ---- In a stream: the source is made by a kernel before, and dest is looked at by one behind, on the same buffers again
+// and again; in each round another member is late with both ----
+
+__device__ inline void lag(int member, const Members &team, int round) {
+  if (threadIdx.x == 0 && team.me == (round + member) % team.n)
+    for (long long until = clock64() + 200000; clock64() < until;) __nanosleep(1000);
+  __syncthreads();
+}
+
+__global__ void produce(int handle, char *at, size_t bytes, int round) {
+  const Members team(handle);
+  lag(0, team, round);
+  for (size_t i = threadIdx.x; i < bytes; i += blockDim.x) at[i] = (char)byte_of(d::my_pe(), i, round);
+}
+
+// dest of a move, or of the sum of bytes (moves of 5).
+__global__ void consume(Space space, int handle, const char *at, size_t bytes, int what, int root, int round) {
+  const Members team(handle);
+  lag(1, team, round);
+  const size_t all = what == fcollect_of || what == alltoall_of ? bytes * (size_t)team.n : bytes;
+  for (size_t i = threadIdx.x; i < all; i += blockDim.x) {
+    const int from = (int)(i / bytes);
+    unsigned char should = 0;
+    if (what == fcollect_of)
+      should = byte_of(team.pe(from), i % bytes, round);
+    else if (what == alltoall_of)
+      should = byte_of(team.pe(from), (size_t)team.me * bytes + i % bytes, round);
+    else if (what == broadcast_of)
+      should = byte_of(team.pe(root), i, round);
+    else
+      for (int r = 0; r < team.n; r++) should = (unsigned char)(should + byte_of(team.pe(r), i, round));
+    if ((unsigned char)at[i] != should) wrong(space, "in a stream", what, (long)i, round);
+  }
+}
+
+static void check_in_a_stream(const Crew &team, const Space &space) {
+  for (size_t bytes : {size_t(40), size_t(3000)})
+    for (int blocks = 1; blocks <= 2; blocks++)
+      for (int round = 0; round < (in_short ? 8 : 20); round++) {
+        const int what = round % 4 == 3 ? 5 : round % 4 == 0 ? fcollect_of : round % 4 == 1 ? alltoall_of : broadcast_of;
+        const int root = round % team.n;
+        produce<<<1, 32>>>(team.handle, source, bytes * (size_t)team.n, round);
+        if (what != 5)
+          launch_move((moves)what, blocks, 64, team, dest, source, bytes, root);
+        else if (far_only)
+          dushmem_k_far_reduce<<<1, 64>>>(team.handle, address(dest), address(source), bytes, 0, 5, 0);
+        else
+          dushmem_k_reduce<<<blocks, 64>>>(team.handle, address(dest), address(source), bytes, 0, 5, 0);
+        consume<<<1, 32>>>(space, team.handle, dest, bytes, what, root, round);
+      }
+  settle();
+  dushmem_team_sync(team.handle);
+}
+
 // ---- Without flags ----
 
 static void check_combine() {
@@ -381,6 +435,7 @@ int main(int argc, char **argv) {
   reference = (char *)dushmem_malloc(room);
   for (dushmem_team_t team : make_teams()) {
     check_team(Crew(team), team == DUSHMEM_TEAM_WORLD);
+    check_in_a_stream(Crew(team), space);
     check_sync(Crew(team), space);
   }
   dushmem_barrier_all();
