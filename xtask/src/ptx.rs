@@ -151,9 +151,8 @@ fn settled(text: &str) -> String {
     let lines = text.lines().filter(|line| !line.starts_with("//") && !line.trim().is_empty());
     let mut all: Vec<String> = lines.map(without_hashes).collect();
     for line in &mut all {
-        if (line.starts_with(".global") || line.starts_with(".const"))
-            && line.contains(" dushmem_impl_state[")
-        {
+        let variable = line.starts_with(".global") || line.starts_with(".const");
+        if variable && line.contains(" dushmem_impl_state[") {
             line.insert_str(0, ".visible ");
         }
     }
@@ -188,7 +187,7 @@ mod tests {
 
     const TEXT: &str = "\
 .version 9.0
-.global .align 8 .b8 dushmem_impl_state[96];
+.const .align 8 .b8 dushmem_impl_state[96];
 .visible .entry dushmem_k_sync(
 \t.param .u32 dushmem_k_sync_param_0
 )
@@ -200,7 +199,7 @@ mod tests {
         let settled = settled(&format!("//\n// by nvcc\n\n{TEXT}"));
         assert!(!settled.contains("//") && !settled.contains("d15a89f9") && !settled.contains("be39cbc6"));
         assert!(settled.contains("_INTERNAL_00000000_7_move_cu_000000007dushmem"), "{settled}");
-        assert!(settled.contains("\n.visible .global .align 8 .b8 dushmem_impl_state[96];"), "{settled}");
+        assert!(settled.contains("\n.visible .const .align 8 .b8 dushmem_impl_state[96];"), "{settled}");
     }
 
     #[test]

@@ -6,15 +6,16 @@ namespace dushmem {
 namespace device {
 namespace impl {
 
+/* Words that others see are in global memory. */
 #define DUSHMEM_IMPL_LOADS(U, WIDTH, REGISTER)                                                          \
   DUSHMEM_IMPL_FN U load_relaxed(const U *at) {                                                         \
     U value;                                                                                            \
-    asm volatile("ld.relaxed.sys." WIDTH " %0, [%1];" : REGISTER(value) : "l"(at) : "memory");          \
+    asm volatile("ld.relaxed.sys.global." WIDTH " %0, [%1];" : REGISTER(value) : "l"(at) : "memory");          \
     return value;                                                                                       \
   }                                                                                                     \
   DUSHMEM_IMPL_FN U load_acquire(const U *at) {                                                         \
     U value;                                                                                            \
-    asm volatile("ld.acquire.sys." WIDTH " %0, [%1];" : REGISTER(value) : "l"(at) : "memory");          \
+    asm volatile("ld.acquire.sys.global." WIDTH " %0, [%1];" : REGISTER(value) : "l"(at) : "memory");          \
     return value;                                                                                       \
   }
 DUSHMEM_IMPL_LOADS(unsigned short, "u16", "=h")
@@ -24,10 +25,10 @@ DUSHMEM_IMPL_LOADS(unsigned long long, "u64", "=l")
 
 #define DUSHMEM_IMPL_STORES(U, WIDTH, REGISTER)                                                         \
   DUSHMEM_IMPL_FN void store_relaxed(U *at, U value) {                                                  \
-    asm volatile("st.relaxed.sys." WIDTH " [%0], %1;" ::"l"(at), REGISTER(value) : "memory");           \
+    asm volatile("st.relaxed.sys.global." WIDTH " [%0], %1;" ::"l"(at), REGISTER(value) : "memory");           \
   }                                                                                                     \
   DUSHMEM_IMPL_FN void store_release(U *at, U value) {                                                  \
-    asm volatile("st.release.sys." WIDTH " [%0], %1;" ::"l"(at), REGISTER(value) : "memory");           \
+    asm volatile("st.release.sys.global." WIDTH " [%0], %1;" ::"l"(at), REGISTER(value) : "memory");           \
   }
 DUSHMEM_IMPL_STORES(unsigned int, "u32", "r")
 DUSHMEM_IMPL_STORES(unsigned long long, "u64", "l")
@@ -87,22 +88,22 @@ DUSHMEM_IMPL_FN int64_t load_table(uint64_t table, int i, int n) {
 /* Both halves by one access. */
 DUSHMEM_IMPL_FN void store_flagged(chunk *at, chunk value) {
 #if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1203
-  asm volatile("{\n\t.reg .b128 both;\n\tmov.b128 both, {%1, %2};\n\tst.relaxed.sys.b128 [%0], both;\n\t}" ::"l"(at),
+  asm volatile("{\n\t.reg .b128 both;\n\tmov.b128 both, {%1, %2};\n\tst.relaxed.sys.global.b128 [%0], both;\n\t}" ::"l"(at),
                "l"(value.low), "l"(value.high)
                : "memory");
 #else
-  asm volatile("st.volatile.v2.u64 [%0], {%1, %2};" ::"l"(at), "l"(value.low), "l"(value.high) : "memory");
+  asm volatile("st.volatile.global.v2.u64 [%0], {%1, %2};" ::"l"(at), "l"(value.low), "l"(value.high) : "memory");
 #endif
 }
 DUSHMEM_IMPL_FN chunk load_flagged(const chunk *at) {
   chunk value;
 #if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1203
-  asm volatile("{\n\t.reg .b128 both;\n\tld.relaxed.sys.b128 both, [%2];\n\tmov.b128 {%0, %1}, both;\n\t}"
+  asm volatile("{\n\t.reg .b128 both;\n\tld.relaxed.sys.global.b128 both, [%2];\n\tmov.b128 {%0, %1}, both;\n\t}"
                : "=l"(value.low), "=l"(value.high)
                : "l"(at)
                : "memory");
 #else
-  asm volatile("ld.volatile.v2.u64 {%0, %1}, [%2];" : "=l"(value.low), "=l"(value.high) : "l"(at) : "memory");
+  asm volatile("ld.volatile.global.v2.u64 {%0, %1}, [%2];" : "=l"(value.low), "=l"(value.high) : "l"(at) : "memory");
 #endif
   return value;
 }
