@@ -6,6 +6,7 @@
  * | team.h   | who am I, how many are there, addresses of peers                                   |
  * | rma.h    | put, get, p, g, strided copies                                                     |
  * | amo.h    | atomic memory operations                                                           |
+ * | remote.h | a PE's copy of an array, found once                                                |
  * | signal.h | put with signal, signal words                                                      |
  * | sync.h   | fence, quiet, waiting for and testing words                                        |
  * | coll.h   | barriers and collectives                                                           |
@@ -29,6 +30,7 @@
 #include <dushmem/rma.h>
 
 #include <dushmem/amo.h>
+#include <dushmem/remote.h>
 #include <dushmem/signal.h>
 #include <dushmem/sync.h>
 

@@ -7,7 +7,7 @@
 #ifndef DUSHMEM_RMA_H
 #define DUSHMEM_RMA_H
 
-#include "impl/copy.h"
+#include "impl/bulk.h"
 #include "impl/remote.h"
 
 namespace dushmem {
@@ -39,6 +39,16 @@ template <class S = scope::thread, class T>
 DUSHMEM_IMPL_FN void iput(T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 template <class S = scope::thread, class T>
 DUSHMEM_IMPL_FN void iget(T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+
+/* The same, by way of shared memory that the caller gives and nobody uses meanwhile: scratch_bytes from scratch on, a
+ * part of the block's for each thread, warp, or block that makes the call. On GPUs with a copy engine in each
+ * multiprocessor (sm_90 and newer) a single thread then copies as fast as a whole block; 32 KiB are worth it, 96 KiB
+ * reach all of it. Elsewhere, and where the copy is short or source and dest are not aligned alike to 16 bytes, the call is
+ * that without scratch. An element is written as a whole only once the copy is complete. */
+template <class S = scope::thread, class T>
+DUSHMEM_IMPL_FN void put_scratch(T *dest, const T *source, size_t nelems, int pe, void *scratch, size_t scratch_bytes);
+template <class S = scope::thread, class T>
+DUSHMEM_IMPL_FN void get_scratch(T *dest, const T *source, size_t nelems, int pe, void *scratch, size_t scratch_bytes);
 
 template <class S = scope::thread, class T>
 DUSHMEM_IMPL_FN void put(context ctx, T *dest, const T *source, size_t nelems, int pe);

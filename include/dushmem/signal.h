@@ -30,6 +30,11 @@ template <class S = scope::thread, class T>
 DUSHMEM_IMPL_FN void put_signal_nbi(context ctx, T *dest, const T *source, size_t nelems, uint64_t *signal,
                                     uint64_t value, int op, int pe);
 
+/* A put as put_scratch (rma.h), and then the signal. */
+template <class S = scope::thread, class T>
+DUSHMEM_IMPL_FN void put_signal_scratch(T *dest, const T *source, size_t nelems, uint64_t *signal, uint64_t value, int op,
+                                        int pe, void *scratch, size_t scratch_bytes);
+
 /* The own signal word. */
 DUSHMEM_IMPL_FN uint64_t signal_fetch(const uint64_t *signal);
 

@@ -1,6 +1,7 @@
 // Put and get by every scope, with all alignments of both sides and sizes around those at which the way of copying
 // changes. What a put has written is read by plain loads at the peer, and so is what lies around it; elements that are
 // aligned on both sides are seen old or new by a reader who doesn't wait. On one PE or more, whose memory kernels reach.
+// With -DDUSHMEM_IMPL_COPY_AS_ON_GPU the CPU's kernels copy as those of a GPU do.
 // With an argument: every so-manieth case only.
 #include "../kernels/verdict.h"
 
@@ -137,6 +138,51 @@ __global__ void own_memory(unsigned char *heap, size_t room, unsigned long long 
       }
 }
 
+// By way of shared memory that the caller gives: none, little, and enough; long copies, and such as can't go that way.
+extern __shared__ unsigned char given[];
+template <class S>
+__global__ void by_scratch(unsigned char *heap, unsigned char *local, size_t most, uint64_t *signal, unsigned long long *bad) {
+  const S s{};
+  const int pe = (dushmem_my_pe() + 1) % dushmem_n_pes();
+  const bool mine = who(s).number == 0;
+  unsigned char *const source = local, *const back = local + most, *const there = (unsigned char *)dushmem_ptr(heap, pe);
+  const size_t sizes[] = {100, 4096, 5003, 40000, 65536, 262144 + 77}, rooms[] = {0, 700, 8192, 40000};
+  const int offsets[][2] = {{0, 0}, {5, 5}, {8, 8}, {0, 3}};
+  unsigned seed = 0;
+  for (size_t bytes : sizes)
+    for (const auto &off : offsets)
+      for (size_t room : rooms) {
+        unsigned char *const dest = heap + AROUND + off[0], *const at = source + AROUND + off[1];
+        seed++;
+        __syncthreads();
+        for (size_t i = threadIdx.x; i < bytes + 2 * AROUND; i += blockDim.x) {
+          at[i - AROUND] = pattern(seed, i);
+          ((volatile unsigned char *)there)[off[0] + i] = 0xee;
+          back[off[1] + i] = 0x77;
+        }
+        for (size_t i = threadIdx.x; i < room; i += blockDim.x) given[i] = 0x55;
+        impl::fence_system();
+        __syncthreads();
+        if (mine) {
+          unsigned char *const scratch = room == 0 ? nullptr : given + seed % 5;
+          if (seed % 2)
+            put_scratch<S>(dest, at, bytes, pe, scratch, room);
+          else
+            put_signal_scratch<S>(dest, at, bytes, signal, seed, DUSHMEM_SIGNAL_SET, pe, scratch, room);
+          quiet<S>();
+          get_scratch<S>(back + AROUND + off[1], dest, bytes, pe, scratch, room);
+        }
+        __syncthreads();
+        for (size_t i = threadIdx.x; i < bytes + 2 * AROUND; i += blockDim.x) {
+          const bool inside = i >= AROUND && i < AROUND + bytes;
+          expect(bad, "byte after a put by scratch", ((volatile unsigned char *)there)[off[0] + i],
+                 inside ? pattern(seed, i) : 0xee, (long long)(bytes * 1000 + room));
+          expect(bad, "byte after a get by scratch", ((volatile unsigned char *)back)[off[1] + i],
+                 inside ? pattern(seed, i) : 0x77, (long long)(bytes * 1000 + room));
+        }
+      }
+}
+
 // Block 0 puts elements whose bytes are all equal, again and again; block 1 looks at them meanwhile.
 template <class S, class T, class Whole>
 __global__ void tearing(unsigned char *heap, unsigned char *local, int *stop, int rounds, unsigned long long *bad) {
@@ -204,6 +250,19 @@ template <class S> static void run(int blocks, int threads, int every) {
   dushmem_free(heap);
 }
 
+template <class S> static void run_scratch(int threads) {
+  const size_t most = 262144 + 1024;
+  unsigned char *heap = zeroed<unsigned char>(most), *local;
+  uint64_t *signal = zeroed<uint64_t>(1);
+  CUDA(cudaMalloc((void **)&local, 2 * most));
+  dushmem_barrier_all();
+  by_scratch<S><<<1, threads, 40016, stream>>>(heap, local, most, signal, bad);
+  finish_kernels();
+  CUDA(cudaFree(local));
+  dushmem_free(signal);
+  dushmem_free(heap);
+}
+
 int main(int argc, char **argv) {
   begin();
   const int every = argc > 1 ? std::atoi(argv[1]) : 1;
@@ -211,6 +270,9 @@ int main(int argc, char **argv) {
   run<scope::warp>(4, 64, every);
   run<scope::warp>(4, 45, every * 3);
   for (int threads : {32, 96, 256, 1000, 1024}) run<scope::block>(4, threads, every * (threads == 256 ? 1 : 5));
+  run_scratch<scope::thread>(64);
+  run_scratch<scope::warp>(64);
+  run_scratch<scope::block>(256);
   unsigned char *heap = zeroed<unsigned char>(64 * 256);
   dushmem_barrier_all();
   own_memory<<<1, 64, 0, stream>>>(heap, 256, bad);

@@ -196,20 +196,39 @@ impl Device for Cuda {
     }
 }
 
-/// One line where PEs that are threads of this process could stop each other: streams that share one of the driver's
-/// queues wait for each other.
+/// One line where PEs could stop each other: streams that share one of the driver's queues wait for each other, and so
+/// does a stream of the library with a kernel that waits for what it does.
 pub(crate) fn warn_of_few_queues(pe: Option<usize>) {
     static SAID: std::sync::Once = std::sync::Once::new();
-    let queues = std::env::var(CONNECTIONS_VARIABLE).ok().and_then(|text| text.trim().parse::<u32>().ok());
-    if queues.is_some_and(|queues| queues >= 32) {
-        return;
+    let told = std::env::var(CONNECTIONS_VARIABLE).ok();
+    if let Some(text) = few_queues(told.as_deref()) {
+        SAID.call_once(|| dushmem_os::say::say(&dushmem_core::error::line(pe, "warning", &text)));
     }
-    SAID.call_once(|| {
-        let text = format!(
-            "{CONNECTIONS_VARIABLE} is {}: streams of several PEs share the driver's queues, and can stop each other for \
-             ever; set it to 32 before the program starts",
-            queues.map_or("not set".into(), |queues| queues.to_string())
-        );
-        dushmem_os::say::say(&dushmem_core::error::line(pe, "warning", &text));
-    });
+}
+
+/// What to say where the driver has fewer queues than the library asks for.
+fn few_queues(told: Option<&str>) -> Option<String> {
+    let queues = told.and_then(|text| text.trim().parse::<u32>().ok());
+    if queues.is_some_and(|queues| queues >= 32) {
+        return None;
+    }
+    let is = queues.map_or("not set, so the driver has 8 queues".into(), |queues| queues.to_string());
+    Some(format!(
+        "{CONNECTIONS_VARIABLE} is {is}: streams share them, and those of PEs that wait for each other can stop each other \
+         for ever; set it to 32 before the program starts, as dushrun does"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::few_queues;
+
+    #[test]
+    fn few_queues_are_told() {
+        assert_eq!(few_queues(Some("32")), None);
+        for told in [None, Some("8"), Some("many")] {
+            let text = few_queues(told).expect("a line");
+            assert!(text.contains("CUDA_DEVICE_MAX_CONNECTIONS is ") && text.contains("32"), "{text}");
+        }
+    }
 }

@@ -277,7 +277,7 @@ impl Gpu {
 
     pub(crate) fn agree(&self, agreed: Agreed) {
         let _ = self.agreed.set(agreed);
-        if agreed.sharing == Sharing::Threads {
+        if agreed.on_one > 1 && self.pe == Some(0) {
             crate::device::warn_of_few_queues(self.pe);
         }
     }

@@ -459,6 +459,24 @@ DUSHMEM_IMPL_DEVICE_NAME void dushmemx_getmem_nbi_warp(void *dest, const void *s
 /* rma: getmem_nbi_block */
 DUSHMEM_IMPL_DEVICE_NAME void dushmemx_getmem_nbi_block(void *dest, const void *source, size_t bytes, int pe) { DUSHMEM_IMPL_ONLY("dushmemx_getmem_nbi_block", (void)::dushmem::device::get_nbi<::dushmem::device::scope::block>((char *)dest, (const char *)source, bytes, pe)) }
 
+/* rma: putmem_scratch */
+DUSHMEM_IMPL_DEVICE_NAME void dushmemx_putmem_scratch(void *dest, const void *source, size_t bytes, int pe, void *scratch, size_t scratch_bytes) { DUSHMEM_IMPL_ONLY("dushmemx_putmem_scratch", (void)::dushmem::device::put_scratch<::dushmem::device::scope::thread>((char *)dest, (const char *)source, bytes, pe, (char *)scratch, scratch_bytes)) }
+
+/* rma: getmem_scratch */
+DUSHMEM_IMPL_DEVICE_NAME void dushmemx_getmem_scratch(void *dest, const void *source, size_t bytes, int pe, void *scratch, size_t scratch_bytes) { DUSHMEM_IMPL_ONLY("dushmemx_getmem_scratch", (void)::dushmem::device::get_scratch<::dushmem::device::scope::thread>((char *)dest, (const char *)source, bytes, pe, (char *)scratch, scratch_bytes)) }
+
+/* rma: putmem_scratch_warp */
+DUSHMEM_IMPL_DEVICE_NAME void dushmemx_putmem_scratch_warp(void *dest, const void *source, size_t bytes, int pe, void *scratch, size_t scratch_bytes) { DUSHMEM_IMPL_ONLY("dushmemx_putmem_scratch_warp", (void)::dushmem::device::put_scratch<::dushmem::device::scope::warp>((char *)dest, (const char *)source, bytes, pe, (char *)scratch, scratch_bytes)) }
+
+/* rma: getmem_scratch_warp */
+DUSHMEM_IMPL_DEVICE_NAME void dushmemx_getmem_scratch_warp(void *dest, const void *source, size_t bytes, int pe, void *scratch, size_t scratch_bytes) { DUSHMEM_IMPL_ONLY("dushmemx_getmem_scratch_warp", (void)::dushmem::device::get_scratch<::dushmem::device::scope::warp>((char *)dest, (const char *)source, bytes, pe, (char *)scratch, scratch_bytes)) }
+
+/* rma: putmem_scratch_block */
+DUSHMEM_IMPL_DEVICE_NAME void dushmemx_putmem_scratch_block(void *dest, const void *source, size_t bytes, int pe, void *scratch, size_t scratch_bytes) { DUSHMEM_IMPL_ONLY("dushmemx_putmem_scratch_block", (void)::dushmem::device::put_scratch<::dushmem::device::scope::block>((char *)dest, (const char *)source, bytes, pe, (char *)scratch, scratch_bytes)) }
+
+/* rma: getmem_scratch_block */
+DUSHMEM_IMPL_DEVICE_NAME void dushmemx_getmem_scratch_block(void *dest, const void *source, size_t bytes, int pe, void *scratch, size_t scratch_bytes) { DUSHMEM_IMPL_ONLY("dushmemx_getmem_scratch_block", (void)::dushmem::device::get_scratch<::dushmem::device::scope::block>((char *)dest, (const char *)source, bytes, pe, (char *)scratch, scratch_bytes)) }
+
 /* qp: qp_<T>_p */
 DUSHMEM_IMPL_DEVICE_NAME void dushmemx_qp_float_p(float *dest, const float value, int pe, int qp_index) { DUSHMEM_IMPL_ONLY("dushmemx_qp_float_p", ::dushmem::device::p(::dushmem::device::impl::queue_pair(qp_index), dest, value, pe)) }
 DUSHMEM_IMPL_DEVICE_NAME void dushmemx_qp_double_p(double *dest, const double value, int pe, int qp_index) { DUSHMEM_IMPL_ONLY("dushmemx_qp_double_p", ::dushmem::device::p(::dushmem::device::impl::queue_pair(qp_index), dest, value, pe)) }
@@ -1167,6 +1185,15 @@ DUSHMEM_IMPL_DEVICE_NAME void dushmemx_put16_signal_nbi_block(void *dest, const 
 DUSHMEM_IMPL_DEVICE_NAME void dushmemx_put32_signal_nbi_block(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) { DUSHMEM_IMPL_ONLY("dushmemx_put32_signal_nbi_block", (void)::dushmem::device::put_signal_nbi<::dushmem::device::scope::block>((uint32_t *)dest, (const uint32_t *)source, nelems, sig_addr, signal, sig_op, pe)) }
 DUSHMEM_IMPL_DEVICE_NAME void dushmemx_put64_signal_nbi_block(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) { DUSHMEM_IMPL_ONLY("dushmemx_put64_signal_nbi_block", (void)::dushmem::device::put_signal_nbi<::dushmem::device::scope::block>((uint64_t *)dest, (const uint64_t *)source, nelems, sig_addr, signal, sig_op, pe)) }
 DUSHMEM_IMPL_DEVICE_NAME void dushmemx_put128_signal_nbi_block(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) { DUSHMEM_IMPL_ONLY("dushmemx_put128_signal_nbi_block", (void)::dushmem::device::put_signal_nbi<::dushmem::device::scope::block>((::dushmem::device::impl::wide *)dest, (const ::dushmem::device::impl::wide *)source, nelems, sig_addr, signal, sig_op, pe)) }
+
+/* signal: putmem_signal_scratch */
+DUSHMEM_IMPL_DEVICE_NAME void dushmemx_putmem_signal_scratch(void *dest, const void *source, size_t bytes, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *scratch, size_t scratch_bytes) { DUSHMEM_IMPL_ONLY("dushmemx_putmem_signal_scratch", (void)::dushmem::device::put_signal_scratch<::dushmem::device::scope::thread>((char *)dest, (const char *)source, bytes, sig_addr, signal, sig_op, pe, (char *)scratch, scratch_bytes)) }
+
+/* signal: putmem_signal_scratch_warp */
+DUSHMEM_IMPL_DEVICE_NAME void dushmemx_putmem_signal_scratch_warp(void *dest, const void *source, size_t bytes, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *scratch, size_t scratch_bytes) { DUSHMEM_IMPL_ONLY("dushmemx_putmem_signal_scratch_warp", (void)::dushmem::device::put_signal_scratch<::dushmem::device::scope::warp>((char *)dest, (const char *)source, bytes, sig_addr, signal, sig_op, pe, (char *)scratch, scratch_bytes)) }
+
+/* signal: putmem_signal_scratch_block */
+DUSHMEM_IMPL_DEVICE_NAME void dushmemx_putmem_signal_scratch_block(void *dest, const void *source, size_t bytes, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void *scratch, size_t scratch_bytes) { DUSHMEM_IMPL_ONLY("dushmemx_putmem_signal_scratch_block", (void)::dushmem::device::put_signal_scratch<::dushmem::device::scope::block>((char *)dest, (const char *)source, bytes, sig_addr, signal, sig_op, pe, (char *)scratch, scratch_bytes)) }
 
 /* signal: signal_op */
 DUSHMEM_IMPL_NAME void dushmemx_signal_op(uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) { DUSHMEM_IMPL_TWIN(dushmemx_host_signal_op(sig_addr, signal, sig_op, pe), ::dushmem::device::signal_op(sig_addr, signal, sig_op, pe)) }

@@ -1,7 +1,7 @@
 /* Copies by a scope: each of its threads moves a part.
  *
- * Elements are never torn: where an aligned element of 2, 4 or 8 bytes is copied to an aligned place, one access
- * stores it, so that a reader sees it old or new. */
+ * Elements are never torn: where a copy begins at places that are aligned for elements of 2, 4 or 8 bytes, each of them is
+ * stored by one access, so that a reader sees it old or new. */
 #ifndef DUSHMEM_IMPL_COPY_H
 #define DUSHMEM_IMPL_COPY_H
 
@@ -57,6 +57,18 @@ template <class S> DUSHMEM_IMPL_FN void copy_rest(char *dest, const char *source
 /* Copies that the CPU's own function does better. */
 template <class S> DUSHMEM_IMPL_FN bool goes_in_one(size_t bytes, S s) { return size(s) == 1 || bytes > 2048; }
 
+/* The function copies the last bytes first or in pieces that begin anywhere, so it gets whole elements only, and what is
+ * left behind them follows. */
+DUSHMEM_IMPL_FN void copy_whole(char *dest, const char *source, size_t bytes, uintptr_t both) {
+  const size_t left = bytes & (size_t)((both & (0 - both)) - 1) & 7;
+  memmove(dest, source, bytes - left);
+  if (DUSHMEM_IMPL_IS(left == 0)) return;
+  dest += bytes - left, source += bytes - left;
+  if (left & 4) *(volatile unit4 *)dest = *(const volatile unit4 *)source, dest += 4, source += 4;
+  if (left & 2) *(volatile unit2 *)dest = *(const volatile unit2 *)source, dest += 2, source += 2;
+  if (left & 1) *(volatile unit1 *)dest = *(const volatile unit1 *)source;
+}
+
 /* Each fiber a piece in one go, in whole cache lines of the destination. */
 template <class S> DUSHMEM_IMPL_FN void copy_in_one(char *dest, const char *source, size_t bytes, S s) {
   const size_t ranks = size(s);
@@ -78,7 +90,7 @@ template <class S> DUSHMEM_IMPL_FN void copy_in_one(char *dest, const char *sour
   else if (bytes == 2 && both % 2 == 0)
     *(volatile unit2 *)dest = *(const volatile unit2 *)source;
   else
-    memmove(dest, source, bytes);
+    copy_whole(dest, source, bytes, both);
 }
 #else
 template <class S> DUSHMEM_IMPL_FN bool goes_in_one(size_t, S) { return false; }

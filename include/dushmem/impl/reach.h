@@ -25,7 +25,7 @@ DUSHMEM_IMPL_FN uint64_t left_in_other(const void *own) {
   return offset < state().other_heap_len ? state().other_heap_len - offset : 0;
 }
 DUSHMEM_IMPL_FN void *moved_in_other(const void *own, int pe) {
-  const int64_t delta = load_table((const int64_t *)(uintptr_t)state().other_delta + pe);
+  const int64_t delta = load_table(state().other_delta, pe, state().n_pes);
   return delta != DUSHMEM_IMPL_UNREACHABLE ? (void *)((uintptr_t)own + (uintptr_t)delta) : nullptr;
 }
 
@@ -78,10 +78,25 @@ DUSHMEM_IMPL_FN void check_pe(int pe, const char *call) {
   if (!DUSHMEM_IMPL_IS((unsigned)pe < (unsigned)state().n_pes)) bad_pe(pe, call);
 }
 
+/* What leads from an own address to PE pe's copy; UNREACHABLE too where there is no such PE. */
+DUSHMEM_IMPL_FN int64_t delta_of(int pe) {
+  return load_table(state().delta, pe, state().n_pes);
+}
 DUSHMEM_IMPL_FN void *moved_to(const void *own, int pe) {
-  const int64_t delta = load_table((const int64_t *)(uintptr_t)state().delta + pe);
+  const int64_t delta = delta_of(pe);
   return DUSHMEM_IMPL_IS(delta != DUSHMEM_IMPL_UNREACHABLE) ? (void *)moved((uintptr_t)own + (uintptr_t)delta)
                                                             : nullptr;
+}
+
+/* What is not in the heap, or belongs to a PE that is out of reach. */
+DUSHMEM_IMPL_COLD void *peer_otherwise(const void *own, size_t bytes, size_t align, int pe, const char *call,
+                                       const char *arg) {
+  const dushmem_impl_kernel_state &s = state();
+  const uint64_t offset = (uint64_t)(uintptr_t)own - s.heap;
+  if ((unsigned)pe < (unsigned)s.n_pes && offset < s.heap_len && bytes <= s.heap_len - offset &&
+      (uintptr_t)own % align == 0)
+    return nullptr;
+  return peer_elsewhere(own, bytes, align, pe, call, arg);
 }
 
 /* PE pe's copy of `bytes` bytes, argument `arg` of `call`. Null: it can't be loaded from and stored to. A PE that
@@ -89,11 +104,12 @@ DUSHMEM_IMPL_FN void *moved_to(const void *own, int pe) {
 template <class T>
 DUSHMEM_IMPL_FN T *peer(T *own, size_t bytes, int pe, const char *call, const char *arg, size_t align = 1) {
   const dushmem_impl_kernel_state &s = state();
+  const int64_t delta = delta_of(pe);
   const uint64_t offset = (uint64_t)(uintptr_t)own - s.heap;
-  if (DUSHMEM_IMPL_IS((unsigned)pe < (unsigned)s.n_pes && offset < s.heap_len && bytes <= s.heap_len - offset &&
+  if (DUSHMEM_IMPL_IS(delta != DUSHMEM_IMPL_UNREACHABLE && offset < s.heap_len && bytes <= s.heap_len - offset &&
                       (uintptr_t)own % align == 0))
-    return (T *)moved_to(own, pe);
-  return (T *)peer_elsewhere(own, bytes, align, pe, call, arg);
+    return (T *)moved((uintptr_t)own + (uintptr_t)delta);
+  return (T *)peer_otherwise(own, bytes, align, pe, call, arg);
 }
 
 /* The same for a part of the internals, too. */

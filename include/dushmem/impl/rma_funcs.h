@@ -13,9 +13,21 @@ template <class S, class Act> DUSHMEM_IMPL_FN void by_first(S s, const Act &act)
   sync(s);
 }
 
-template <class S>
+/* Shared memory that a caller gives, or none. */
+struct no_scratch {
+  template <class S> DUSHMEM_IMPL_MEMBER bool copies(char *, const char *, size_t, S, const char *) const { return false; }
+};
+struct some_scratch {
+  void *memory;
+  size_t bytes;
+  template <class S> DUSHMEM_IMPL_MEMBER bool copies(char *dest, const char *source, size_t n, S s, const char *call) const {
+    return bulk_copy(dest, source, n, memory, bytes, s, call);
+  }
+};
+
+template <class S, class Scratch = no_scratch>
 DUSHMEM_IMPL_FN void put_any(context ctx, void *dest, const void *source, size_t bytes, int pe, bool nbi,
-                             const char *call) {
+                             const char *call, Scratch scratch = Scratch()) {
   const S s{};
   if (bytes == 0) {
     check_pe(pe, call);
@@ -24,16 +36,16 @@ DUSHMEM_IMPL_FN void put_any(context ctx, void *dest, const void *source, size_t
   check_local(source, call, "source");
   if (char *to = peer((char *)dest, bytes, pe, call, "dest"))
     together(s, [=](auto part) {
-      copy(to, (const char *)source, bytes, part);
+      if (!scratch.copies(to, (const char *)source, bytes, part, call)) copy(to, (const char *)source, bytes, part);
       ring(pe);
     });
   else
     by_first(s, [=] { remote_put(ctx, dest, source, bytes, pe, nbi); });
 }
 
-template <class S>
+template <class S, class Scratch = no_scratch>
 DUSHMEM_IMPL_FN void get_any(context ctx, void *dest, const void *source, size_t bytes, int pe, bool nbi,
-                             const char *call) {
+                             const char *call, Scratch scratch = Scratch()) {
   const S s{};
   if (bytes == 0) {
     check_pe(pe, call);
@@ -41,7 +53,9 @@ DUSHMEM_IMPL_FN void get_any(context ctx, void *dest, const void *source, size_t
   }
   check_local(dest, call, "dest");
   if (const char *from = peer((const char *)source, bytes, pe, call, "source"))
-    together(s, [=](auto part) { copy_from((char *)dest, from, bytes, part); });
+    together(s, [=](auto part) {
+      if (!scratch.copies((char *)dest, from, bytes, part, call)) copy_from((char *)dest, from, bytes, part);
+    });
   else
     by_first(s, [=] { remote_get(ctx, dest, source, bytes, pe, nbi); });
 }
@@ -100,24 +114,6 @@ DUSHMEM_IMPL_FN void put_bytes(void *dest, const void *source, size_t bytes, int
     remote_put(context{0}, dest, source, bytes, pe, false);
 }
 
-/* Sets a word of PE pe, and wakes who waits for it. Between it and what this thread has put before there is a
- * fence_release: with one fence a thread may set words of many PEs. */
-DUSHMEM_IMPL_FN void set_word_fenced(uint64_t *word, uint64_t value, int pe, const char *call = "put") {
-  if (uint64_t *to = peer_internal(word, sizeof *word, pe, call)) {
-    store_relaxed((unsigned long long *)to, (unsigned long long)value);
-    ring(pe);
-  } else {
-    remote_fence(context{0});
-    remote_signal(context{0}, word, value, DUSHMEM_SIGNAL_SET, pe);
-  }
-}
-
-/* The same after all that this thread has put there, and what it has seen of others. */
-DUSHMEM_IMPL_FN void set_word(uint64_t *word, uint64_t value, int pe, const char *call = "put") {
-  fence_release();
-  set_word_fenced(word, value, pe, call);
-}
-
 } // namespace impl
 
 template <class S, class T> DUSHMEM_IMPL_FN void put(context ctx, T *dest, const T *source, size_t nelems, int pe) {
@@ -139,16 +135,20 @@ template <class T> DUSHMEM_IMPL_FN void p(context ctx, T *dest, impl::same_t<T> 
     impl::value<T>::put(to, &value);
     impl::ring(pe);
   } else {
-    impl::remote_put(ctx, dest, &value, sizeof(T), pe, false);
+    /* Another variable, so that the parameter can stay in registers. */
+    T copy = value;
+    impl::remote_put(ctx, dest, &copy, sizeof(T), pe, false);
   }
 }
 template <class T> DUSHMEM_IMPL_FN T g(context ctx, const T *source, int pe) {
-  T value;
-  if (const T *from = impl::peer(source, sizeof(T), pe, "g", "source"))
+  if (const T *from = impl::peer(source, sizeof(T), pe, "g", "source")) {
+    T value;
     impl::value<T>::load(&value, from);
-  else
-    impl::remote_get(ctx, &value, source, sizeof(T), pe, false);
-  return value;
+    return value;
+  }
+  T copy;
+  impl::remote_get(ctx, &copy, source, sizeof(T), pe, false);
+  return copy;
 }
 template <class S, class T>
 DUSHMEM_IMPL_FN void iput(context ctx, T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) {
@@ -157,6 +157,17 @@ DUSHMEM_IMPL_FN void iput(context ctx, T *dest, const T *source, ptrdiff_t dst, 
 template <class S, class T>
 DUSHMEM_IMPL_FN void iget(context ctx, T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) {
   impl::strided<S>(ctx, false, dest, source, dst, sst, nelems, pe, "iget");
+}
+
+template <class S, class T>
+DUSHMEM_IMPL_FN void put_scratch(T *dest, const T *source, size_t nelems, int pe, void *scratch, size_t scratch_bytes) {
+  impl::put_any<S>(context{0}, dest, source, impl::bytes_of(nelems, sizeof(T)), pe, false, "put_scratch",
+                   impl::some_scratch{scratch, scratch_bytes});
+}
+template <class S, class T>
+DUSHMEM_IMPL_FN void get_scratch(T *dest, const T *source, size_t nelems, int pe, void *scratch, size_t scratch_bytes) {
+  impl::get_any<S>(context{0}, dest, source, impl::bytes_of(nelems, sizeof(T)), pe, false, "get_scratch",
+                   impl::some_scratch{scratch, scratch_bytes});
 }
 
 template <class S, class T> DUSHMEM_IMPL_FN void put(T *dest, const T *source, size_t nelems, int pe) {

@@ -22,9 +22,10 @@ DUSHMEM_IMPL_FN void update_signal(context ctx, uint64_t *own, uint64_t *word, u
   ring(pe);
 }
 
-template <class S>
+template <class S, class Scratch = no_scratch>
 DUSHMEM_IMPL_FN void put_signal_any(context ctx, void *dest, const void *source, size_t bytes, uint64_t *signal,
-                                    uint64_t value, int op, int pe, bool nbi, const char *call) {
+                                    uint64_t value, int op, int pe, bool nbi, const char *call,
+                                    Scratch scratch = Scratch()) {
   const S s{};
   check_sig_op(op, call);
   uint64_t *const word = peer(signal, sizeof *signal, pe, call, "sig_addr", sizeof *signal);
@@ -36,7 +37,8 @@ DUSHMEM_IMPL_FN void put_signal_any(context ctx, void *dest, const void *source,
   if (word == nullptr)
     return by_first(s, [=] { remote_put_signal(ctx, dest, source, bytes, signal, value, op, pe, nbi); });
   together(s, [=](auto part) {
-    if (bytes != 0) copy(to, (const char *)source, bytes, part);
+    if (bytes != 0 && !scratch.copies(to, (const char *)source, bytes, part, call))
+      copy(to, (const char *)source, bytes, part);
     publish(part);
     if (leads(part)) {
       fence_release();
@@ -70,6 +72,12 @@ DUSHMEM_IMPL_FN void put_signal_nbi(context ctx, T *dest, const T *source, size_
                                     uint64_t value, int op, int pe) {
   const size_t bytes = impl::bytes_of(nelems, sizeof(T));
   impl::put_signal_any<S>(ctx, dest, source, bytes, signal, value, op, pe, true, "put_signal_nbi");
+}
+template <class S, class T>
+DUSHMEM_IMPL_FN void put_signal_scratch(T *dest, const T *source, size_t nelems, uint64_t *signal, uint64_t value, int op,
+                                        int pe, void *scratch, size_t scratch_bytes) {
+  impl::put_signal_any<S>(context{0}, dest, source, impl::bytes_of(nelems, sizeof(T)), signal, value, op, pe, false,
+                          "put_signal_scratch", impl::some_scratch{scratch, scratch_bytes});
 }
 template <class S, class T>
 DUSHMEM_IMPL_FN void put_signal(T *dest, const T *source, size_t nelems, uint64_t *signal, uint64_t value, int op,

@@ -32,6 +32,9 @@ fn case(function: &DeviceFunction<'_>) -> Option<String> {
         "global_exit" => None,
         "quiet" | "fence" if parts.qp => Some(format!("qp_{stem}")),
         "put_nbi" | "get_nbi" | "put_signal_nbi" => Some(stem.trim_end_matches("_nbi").into()),
+        "put_scratch" | "get_scratch" | "put_signal_scratch" => {
+            Some(stem.trim_end_matches("_scratch").into())
+        }
         _ => Some(stem),
     }
 }
@@ -63,6 +66,8 @@ fn argument(function: &DeviceFunction<'_>, kind: &str, name: &str) -> String {
         "minor" => "(int *)a.words + 1".into(),
         "patch" => "(int *)a.words + 2".into(),
         "name" => "(char *)a.words".into(),
+        "scratch" => "nullptr".into(),
+        "scratch_bytes" => "0".into(),
         other => format!("a.{other}"),
     }
 }
