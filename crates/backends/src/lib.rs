@@ -1,9 +1,10 @@
 //! The list of back ends that a build contains, and nothing else: both skins start from here.
 use dushmem_core::bootstrap::Bootstrap;
-use dushmem_core::device::Device;
-use dushmem_core::env::DeviceKind;
-use dushmem_core::error::{Error, Result};
-use std::sync::{Arc, OnceLock};
+use dushmem_core::error::Result;
+use std::sync::Arc;
+
+mod choice;
+pub use choice::{Choice, choice, choose, chosen, device};
 
 pub use dushmem_cuda as cuda;
 pub use dushmem_emu as emu;
@@ -14,60 +15,6 @@ pub const BOOTSTRAPS: &[&str] = &["auto", "launcher", "singleton"];
 pub const TRANSPORTS: &[&str] = &["shm", "loopback"];
 /// Devices that kernels run on.
 pub const DEVICES: &[&str] = &["emu", "cuda"];
-
-/// The device that was chosen at the first init.
-static CHOSEN: OnceLock<&'static dyn Device> = OnceLock::new();
-
-/// The device whose streams and memory this program uses.
-pub fn device() -> &'static dyn Device {
-    CHOSEN.get().copied().unwrap_or(&emu::on_stream::Emulator)
-}
-
-/// The same, where one was chosen.
-pub fn chosen() -> Option<&'static dyn Device> {
-    CHOSEN.get().copied()
-}
-
-/// A choice between devices, and why.
-#[derive(Debug)]
-pub struct Choice {
-    /// What was chosen.
-    pub device: &'static dyn Device,
-    /// For people: what it goes by.
-    pub why: String,
-}
-
-/// What a program would use that has `units` translation units with kernels for GPUs.
-pub fn choice(kind: DeviceKind, units: usize) -> Result<Choice> {
-    let emulator = |why: String| Choice { device: &emu::on_stream::Emulator, why };
-    let wanted = match kind {
-        DeviceKind::Emu => return Ok(emulator("DUSHMEM_DEVICE=emu".into())),
-        DeviceKind::Cuda => "DUSHMEM_DEVICE=cuda",
-        DeviceKind::Auto if units > 0 => "the program has kernels for a GPU",
-        DeviceKind::Auto if cuda::is_loaded() => "the program uses the CUDA driver",
-        DeviceKind::Auto => return Ok(emulator("the program has no kernels for a GPU".into())),
-    };
-    match cuda::device() {
-        Ok(device) => Ok(Choice { device, why: wanted.into() }),
-        Err(error) if kind == DeviceKind::Cuda => Err(Error::BadEnvironment {
-            variable: "DUSHMEM_DEVICE".into(),
-            value: "cuda".into(),
-            why: error.to_string(),
-        }),
-        Err(error) => Ok(emulator(format!("{wanted}, but {error}"))),
-    }
-}
-
-/// Chooses the device of this program, once: later calls give the same one.
-pub fn choose(kind: DeviceKind, units: usize) -> Result<&'static dyn Device> {
-    match chosen() {
-        Some(device) => Ok(device),
-        None => {
-            let Choice { device, .. } = choice(kind, units)?;
-            Ok(*CHOSEN.get_or_init(|| device))
-        }
-    }
-}
 
 /// Connects this process to its job, by the first bootstrap that fits. May be called again after finalize.
 pub fn connect() -> Result<Arc<dyn Bootstrap>> {

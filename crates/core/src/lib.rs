@@ -21,6 +21,7 @@ mod gen_env;
 pub mod half;
 pub mod heap;
 pub mod job;
+mod kernel_state;
 mod kernel_teams;
 pub mod kernels;
 pub mod lock;

@@ -130,11 +130,13 @@ impl World {
             self.ring(pe as usize);
             return Ok(());
         }
-        // SAFETY: passed on.
-        if self.has_devices()
-            && unsafe { self.device_put_signal(ctx, dest as usize, source, bytes, signal, pe, reuse)? }
-        {
-            return Ok(());
+        if self.has_devices() {
+            // SAFETY: passed on.
+            let done =
+                unsafe { self.device_put_signal(ctx, dest as usize, source, bytes, signal, pe, reuse)? };
+            if done {
+                return Ok(());
+            }
         }
         let target = self.target(ctx, "sig_addr", signal.addr, 8, pe).map_err(Error::without_length)?;
         if !signal.addr.is_multiple_of(8) {

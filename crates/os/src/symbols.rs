@@ -12,6 +12,7 @@ use core::ptr;
 struct Tables {
     symbols: *const libc::Elf64_Sym,
     strings: *const core::ffi::c_char,
+    strings_len: usize,
     gnu_hash: *const u32,
     hash: *const u32,
 }
@@ -26,6 +27,7 @@ struct Dynamic {
 const DT_HASH: i64 = 4;
 const DT_STRTAB: i64 = 5;
 const DT_SYMTAB: i64 = 6;
+const DT_STRSZ: i64 = 10;
 const DT_GNU_HASH: i64 = 0x6fff_fef5;
 
 /// # Safety
@@ -55,14 +57,20 @@ unsafe fn tables(info: &libc::dl_phdr_info) -> Option<Tables> {
     // SAFETY: the caller's.
     let header = unsafe { headers(info) }.iter().find(|header| header.p_type == libc::PT_DYNAMIC)?;
     let mut entry = base.wrapping_add(header.p_vaddr as usize) as *const Dynamic;
-    let mut found =
-        Tables { symbols: ptr::null(), strings: ptr::null(), gnu_hash: ptr::null(), hash: ptr::null() };
+    let mut found = Tables {
+        symbols: ptr::null(),
+        strings: ptr::null(),
+        strings_len: 0,
+        gnu_hash: ptr::null(),
+        hash: ptr::null(),
+    };
     // SAFETY: the section ends with a zero tag.
     while let Some(Dynamic { tag, value }) = unsafe { entry.as_ref() }.filter(|entry| entry.tag != 0) {
         // Some linkers leave offsets here, and so does the kernel's own object.
         let at = if *value < base { base + value } else { *value };
         match *tag {
             DT_HASH => found.hash = at as *const u32,
+            DT_STRSZ => found.strings_len = *value,
             DT_STRTAB => found.strings = at as *const core::ffi::c_char,
             DT_SYMTAB => found.symbols = at as *const libc::Elf64_Sym,
             DT_GNU_HASH => found.gnu_hash = at as *const u32,
@@ -122,6 +130,51 @@ impl Tables {
     }
 }
 
+impl Tables {
+    /// Whether a name that begins like that is wanted from somebody else.
+    ///
+    /// # Safety
+    /// As for [`Tables::count`].
+    unsafe fn needs(&self, prefix: &[u8]) -> bool {
+        // Hash tables hold what is defined. Linkers put the strings behind the symbols, which tells the number of those
+        // at most: what else stands between them are no names that begin like that.
+        let room = (self.strings as usize).saturating_sub(self.symbols as usize);
+        // SAFETY: the caller's.
+        let known = unsafe { self.count() };
+        let count = if room > 0 { room / size_of::<libc::Elf64_Sym>() } else { known };
+        (1..count.max(known)).any(|i| {
+            // SAFETY: within the table; names are offsets into the strings.
+            unsafe {
+                let symbol = &*self.symbols.add(i);
+                symbol.st_shndx == 0
+                    && (symbol.st_name as usize) < self.strings_len
+                    && CStr::from_ptr(self.strings.add(symbol.st_name as usize))
+                        .to_bytes()
+                        .starts_with(prefix)
+            }
+        })
+    }
+}
+
+/// # Safety
+/// Called by `dl_iterate_phdr` with a prefix and room for the answer.
+unsafe extern "C" fn ask(info: *mut libc::dl_phdr_info, _size: usize, search: *mut c_void) -> c_int {
+    // SAFETY: both are valid for the call, in which objects stay loaded.
+    unsafe {
+        let (prefix, found) = &mut *search.cast::<(&[u8], bool)>();
+        *found = tables(&*info).is_some_and(|tables| tables.needs(prefix));
+        (*found).into()
+    }
+}
+
+/// Whether the executable, or a library that is loaded, wants a name from other objects that begins like that.
+pub fn is_needed(prefix: &[u8]) -> bool {
+    let mut search = (prefix, false);
+    // SAFETY: the callback gets the search, which outlives the call.
+    unsafe { libc::dl_iterate_phdr(Some(ask), (&raw mut search).cast()) };
+    search.1
+}
+
 /// What is looked for in the objects in front of one's own, and what was found.
 struct Search<'a> {
     own: usize,
@@ -178,5 +231,11 @@ mod tests {
         let nowhere = 16 as *const c_void;
         assert_eq!(taken_over(nowhere, &named(c"getenv")).as_deref(), Some("getenv"));
         assert_eq!(taken_over(nowhere, &named(c"no_such_function_anywhere")), None);
+    }
+
+    #[test]
+    fn what_objects_want_from_others_is_known() {
+        assert!(is_needed(b"memcp") && is_needed(b"getenv"));
+        assert!(!is_needed(b"no_such_function_anywhere"));
     }
 }

@@ -47,7 +47,7 @@ impl World {
 
     /// As [`World::calloc`], in the heap of that kind.
     pub fn calloc_on(&self, kind: HeapKind, count: usize, size: usize) -> Result<*mut u8> {
-        self.allocate(Call::Calloc, kind, count.checked_mul(size).unwrap_or(usize::MAX), GRAIN, true)
+        self.allocate(Call::Calloc, kind, count.saturating_mul(size), GRAIN, true)
     }
 
     /// As [`World::align`], in the heap of that kind.
