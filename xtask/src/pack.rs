@@ -82,19 +82,19 @@ fn make(wanted: &Wanted) -> Result<(), String> {
     let plan = fs::read_to_string(root().join(PLAN)).map_err(at(&root().join(PLAN)))?;
     let names = names(&plan);
     let chosen = |name: &&String| wanted.only.is_empty() || wanted.only.contains(name);
-    if names.contains(SUITES) && chosen(&&SUITES.to_owned()) {
-        suites(&target, &programs)?;
-    }
     let compiled: Vec<&String> = names.iter().filter(|name| *name != SUITES).filter(chosen).collect();
     let compiler = Compiler { prefix, arch: wanted.arch.clone(), programs };
     carry_sources(&compiler, &compiled, &out)?;
-    if !wanted.sources {
-        compiler.all(&compiled, &tools::nvcc(&target)?)?;
-    }
     write(&out.join("plan.txt"), &plan)?;
     let script = out.join("run.sh");
     write(&script, include_str!("../templates/gpu/run.sh"))?;
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).map_err(at(&script))?;
+    if names.contains(SUITES) && chosen(&&SUITES.to_owned()) {
+        suites(&target, &compiler.programs)?;
+    }
+    if !wanted.sources {
+        compiler.all(&compiled, &tools::nvcc(&target)?)?;
+    }
     weigh(&out, wanted.most)
 }
 
@@ -299,5 +299,68 @@ mod tests {
             );
             assert!(words[3].parse().is_ok_and(|limit: u32| limit <= 300), "{line}");
         }
+    }
+
+    #[test]
+    fn the_script_tells_of_each_line_of_the_plan() {
+        let folder = dushmem_testkit::folder::Folder::new("pack");
+        let put = |name: &str, text: &str| {
+            let path = folder.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, text).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        };
+        put("run.sh", include_str!("../templates/gpu/run.sh"));
+        put("prefix/bin/dushrun", "#!/bin/sh\nexport PES=$2; shift 2; exec \"$@\"\n");
+        put("programs/good", "#!/bin/sh\n[ $WANTED = $1 ] && echo all right\n");
+        put("programs/bad", "#!/bin/sh\necho PE 1 is wrong; [ $PES != 2 ] && echo all right\nexit 0\n");
+        put("programs/refuses", "#!/bin/sh\necho pe = 9: no such PE >&2; exit 3\n");
+        put(
+            "programs/ring",
+            "#!/bin/sh\nfor p in $(seq $PES); do echo PE $p: received 7, expected 7; done\n",
+        );
+        put("programs/hangs", "#!/bin/sh\nexec sleep 30\n");
+        put(
+            "plan.txt",
+            "# a comment\n\
+             one plain,mps 1,2 9 good WANTED=x -- x\n\
+             one plain 1,2,4 9 bad\n\
+             one plain 2 9 refuses -- a b fails no such PE\n\
+             one plain 2 9 refuses\n\
+             one plain 1,3 9 ring ring\n\
+             one plain 1,2 1 hangs\n\
+             one mps 1 9 missing\n\
+             two plain 1 9 good WANTED=1 alone -- @n\n",
+        );
+        let run = |words: &[&str]| {
+            let mut command = Command::new("bash");
+            command.arg(folder.join("run.sh")).arg("--out").arg(folder.join("out")).args(words);
+            let done = command.output().unwrap();
+            (done.status.code(), String::from_utf8_lossy(&done.stdout).into_owned())
+        };
+        let (code, said) = run(&["one-plain", "two-plain"]);
+        assert_eq!(code, Some(1), "{said}");
+        for part in [
+            "ok   one-plain      good x (WANTED=x): 1:",
+            "FAIL one-plain      bad: 1:",
+            " 2:FAIL(exit 0, ",
+            "ok   one-plain      refuses a b: 2:",
+            "FAIL one-plain      refuses: 2:FAIL(exit 3, ",
+            "ok   one-plain      ring: 1:",
+            "FAIL one-plain      hangs: 1:FAIL(exit 124, ",
+            "==== one-plain: 7 right, 3 wrong, 0 not run; ",
+            "ok   two-plain      good @n (WANTED=1): 1:",
+            "==== two-plain: 1 right, 0 wrong, 0 not run; ",
+            "---- one-plain bad  n=2 : exit 0",
+            "PE 1 is wrong",
+        ] {
+            assert!(said.contains(part), "{part}\n{said}");
+        }
+        assert!(folder.join("out/logs.tgz").is_file() && folder.join("out/summary.txt").is_file());
+        assert_eq!(run(&["two-plain"]).0, Some(0));
+        assert!(run(&["three-plain"]).1.contains("FAIL three-plain: the plan has no such stage"));
+        assert_eq!(run(&["--list"]).1, "one-mps\none-plain\ntwo-plain\n");
+        assert!(run(&["--budget", "-1", "two-plain"]).1.contains("0 right, 0 wrong, 1 not run"));
+        assert_eq!(run(&["--bugdet", "9"]).0, Some(2));
     }
 }

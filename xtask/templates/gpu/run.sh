@@ -33,6 +33,7 @@ mkdir -p "$logs" "$out"
 start=$SECONDS
 summary=$out/summary.txt
 : >"$summary"
+: >"$out/failures.txt"
 say() { echo "$*" | tee -a "$summary"; }
 
 # A daemon of MPS of our own, in a private folder.
