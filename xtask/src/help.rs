@@ -93,15 +93,15 @@ const PTX: &str = "\
 usage: cargo xtask ptx [--check]
 
 Compiles the library's own kernels, kernels/*.cu, to crates/cuda/ptx/*.ptx, which the driver compiles for the GPU it finds,
-and to *.fatbin, which hold machine code for some GPUs beside that text. Takes the nvcc in DUSHMEM_NVCC, that of `cargo xtask test`, or the one in PATH.
+and to *.fatbin, which hold machine code for some GPUs beside that text. Takes the nvcc in DUSHMEM_NVCC, that of
+`cargo xtask test`, or the one in PATH.
 
   --check   only compares; without nvcc it says so. Text of another version of nvcc has to hold the same kernels
 
 Exit code 1: there is no nvcc, a source does not compile, or a text is not what its source gives.";
 
 const SYMBOLS: &str = "\
-usage: cargo xtask ptx [--check]            compiles kernels/ for GPUs, to files that are checked in (or only compares)
-cargo xtask symbols [LIBRARY | --prefix DIR]
+usage: cargo xtask symbols [LIBRARY | --prefix DIR]
 
 Compares the exported names of a library, and the headers, with the lists in api/names. Without an argument a release is
 built.

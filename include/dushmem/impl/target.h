@@ -3,8 +3,8 @@
  * target_emu.h, target_cuda.h, and target_hip.h define the same functions:
  *   load_relaxed load_acquire load_fresh      words of 2, 4, 8 bytes; fresh: any unit, past what a cache has kept
  *   store_relaxed store_release               words of 4 and 8 bytes
- *   store_flagged load_flagged                16 bytes: who loads the second half that was stored has the first, too
  *   store_far                                 units of up to 8 bytes to a PE; load_table: what stays as it is
+ *   store_flagged load_flagged                16 bytes: who loads the second half that was stored has the first, too
  *   exchange compare_exchange add bit_and bit_or bit_xor   words of 4 and 8 bytes; the old value
  *   fence_system                              all that this thread wrote before is seen before what it writes after
  *   fence_release                             enough for that before a store that others wait for

@@ -52,28 +52,6 @@ DUSHMEM_IMPL_FN chunk load_fresh(const chunk *at) {
   return value;
 }
 
-/* Both halves by one access. */
-DUSHMEM_IMPL_FN void store_flagged(chunk *at, chunk value) {
-#if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1203
-  asm volatile("{\n\t.reg .b128 both;\n\tmov.b128 both, {%1, %2};\n\tst.relaxed.sys.b128 [%0], both;\n\t}" ::"l"(at),
-               "l"(value.low), "l"(value.high)
-               : "memory");
-#else
-  asm volatile("st.volatile.v2.u64 [%0], {%1, %2};" ::"l"(at), "l"(value.low), "l"(value.high) : "memory");
-#endif
-}
-DUSHMEM_IMPL_FN chunk load_flagged(const chunk *at) {
-  chunk value;
-#if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1203
-  asm volatile("{\n\t.reg .b128 both;\n\tld.relaxed.sys.b128 both, [%2];\n\tmov.b128 {%0, %1}, both;\n\t}"
-               : "=l"(value.low), "=l"(value.high)
-               : "l"(at)
-               : "memory");
-#else
-  asm volatile("ld.volatile.v2.u64 {%0, %1}, [%2];" : "=l"(value.low), "=l"(value.high) : "l"(at) : "memory");
-#endif
-  return value;
-}
 /* Memory of the device, or of others that it addresses: not a thread's own, nor a block's. Its loads and stores need
  * no look at the address. */
 DUSHMEM_IMPL_FN bool is_global(const void *at) { return __isGlobal(at) != 0; }
@@ -101,6 +79,28 @@ DUSHMEM_IMPL_FN unsigned funnel(unsigned low, unsigned high, unsigned bits) { re
 
 /* A table that does not change while a kernel runs. */
 DUSHMEM_IMPL_FN int64_t load_table(const int64_t *at) { return (int64_t)__ldg((const long long *)at); }
+/* Both halves by one access. */
+DUSHMEM_IMPL_FN void store_flagged(chunk *at, chunk value) {
+#if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1203
+  asm volatile("{\n\t.reg .b128 both;\n\tmov.b128 both, {%1, %2};\n\tst.relaxed.sys.b128 [%0], both;\n\t}" ::"l"(at),
+               "l"(value.low), "l"(value.high)
+               : "memory");
+#else
+  asm volatile("st.volatile.v2.u64 [%0], {%1, %2};" ::"l"(at), "l"(value.low), "l"(value.high) : "memory");
+#endif
+}
+DUSHMEM_IMPL_FN chunk load_flagged(const chunk *at) {
+  chunk value;
+#if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1203
+  asm volatile("{\n\t.reg .b128 both;\n\tld.relaxed.sys.b128 both, [%2];\n\tmov.b128 {%0, %1}, both;\n\t}"
+               : "=l"(value.low), "=l"(value.high)
+               : "l"(at)
+               : "memory");
+#else
+  asm volatile("ld.volatile.v2.u64 {%0, %1}, [%2];" : "=l"(value.low), "=l"(value.high) : "l"(at) : "memory");
+#endif
+  return value;
+}
 
 template <class U> DUSHMEM_IMPL_FN U add(U *at, U value) { return atomicAdd_system(at, value); }
 template <class U> DUSHMEM_IMPL_FN U bit_and(U *at, U value) { return atomicAnd_system(at, value); }

@@ -14,17 +14,6 @@ template <class U> DUSHMEM_IMPL_FN U load_fresh(const U *at) { return *(const vo
 DUSHMEM_IMPL_FN chunk load_fresh(const chunk *at) { return *at; }
 template <class U> DUSHMEM_IMPL_FN void store_relaxed(U *at, U value) { __atomic_store_n(at, value, __ATOMIC_RELEASE); }
 template <class U> DUSHMEM_IMPL_FN void store_release(U *at, U value) { __atomic_store_n(at, value, __ATOMIC_RELEASE); }
-/* The halves one after the other. */
-DUSHMEM_IMPL_FN void store_flagged(chunk *at, chunk value) {
-  store_relaxed(&at->low, value.low);
-  store_release(&at->high, value.high);
-}
-DUSHMEM_IMPL_FN chunk load_flagged(const chunk *at) {
-  chunk value;
-  value.high = load_acquire(&at->high);
-  value.low = load_relaxed(&at->low);
-  return value;
-}
 template <class U> DUSHMEM_IMPL_FN void store_far(U *at, U value) { *(volatile U *)at = value; }
 DUSHMEM_IMPL_FN int64_t load_table(const int64_t *at) { return *at; }
 
@@ -42,6 +31,17 @@ DUSHMEM_IMPL_FN unsigned funnel(unsigned low, unsigned high, unsigned bits) {
 }
 #endif
 
+/* The halves one after the other. */
+DUSHMEM_IMPL_FN void store_flagged(chunk *at, chunk value) {
+  store_relaxed(&at->low, value.low);
+  store_release(&at->high, value.high);
+}
+DUSHMEM_IMPL_FN chunk load_flagged(const chunk *at) {
+  chunk value;
+  value.high = load_acquire(&at->high);
+  value.low = load_relaxed(&at->low);
+  return value;
+}
 /* As strong as the host's: on the CPU it costs nothing more. */
 template <class U> DUSHMEM_IMPL_FN U add(U *at, U value) { return __atomic_fetch_add(at, value, __ATOMIC_ACQ_REL); }
 template <class U> DUSHMEM_IMPL_FN U bit_and(U *at, U value) { return __atomic_fetch_and(at, value, __ATOMIC_ACQ_REL); }

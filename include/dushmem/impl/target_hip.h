@@ -27,6 +27,8 @@ template <class U> DUSHMEM_IMPL_FN void store_relaxed(U *at, U value) {
 template <class U> DUSHMEM_IMPL_FN void store_release(U *at, U value) {
   __hip_atomic_store(at, value, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_SYSTEM);
 }
+template <class U> DUSHMEM_IMPL_FN void store_far(U *at, U value) { *(volatile U *)at = value; }
+DUSHMEM_IMPL_FN int64_t load_table(const int64_t *at) { return *at; }
 /* The halves one after the other. */
 DUSHMEM_IMPL_FN void store_flagged(chunk *at, chunk value) {
   store_relaxed(&at->low, value.low);
@@ -38,8 +40,6 @@ DUSHMEM_IMPL_FN chunk load_flagged(const chunk *at) {
   value.low = load_relaxed(&at->low);
   return value;
 }
-template <class U> DUSHMEM_IMPL_FN void store_far(U *at, U value) { *(volatile U *)at = value; }
-DUSHMEM_IMPL_FN int64_t load_table(const int64_t *at) { return *at; }
 template <class U> DUSHMEM_IMPL_FN U add(U *at, U value) {
   return __hip_atomic_fetch_add(at, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
 }
