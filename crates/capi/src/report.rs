@@ -37,6 +37,11 @@ fn line(name: Name, error: &Error, pe: Option<usize>) -> String {
 /// Errors so far that all members of a collective get alike.
 static SHARED_ERRORS: AtomicU64 = AtomicU64::new(0);
 
+/// Ends the job where a kernel on the CPU makes a call of the host's.
+pub fn host_only(name: Name) {
+    dushmem_backends::emu::kernel::host_only(name.as_str());
+}
+
 /// Prints the line about an error; where all PEs of a collective get the same one, the first of them prints it.
 #[cold]
 pub fn print(name: Name, error: &Error) {

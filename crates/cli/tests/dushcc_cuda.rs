@@ -112,19 +112,20 @@ fn the_users_choices_stand() {
 #[test]
 fn sources_of_several_kinds_get_their_calls() {
     let cuda = Cuda::new("several");
-    let calls = cuda.calls("-O2 -std=c++17 -DX -rdc=true main.c k.hip.cpp other.o -o prog -lm -MMD");
+    let calls =
+        cuda.calls("-O2 -std=c++17 -DX -rdc=true -lineinfo main.c k.hip.cpp other.o -o prog -lm -MMD");
     assert_eq!(calls.len(), 3, "{calls:?}");
     let (c, hip, link) = (&calls[0], &calls[1], &calls[2]);
-    assert!(c.starts_with("-x c INC CODE -O2 -DX -rdc=true -MMD main.c -c -o TMP-"), "{c}");
+    assert!(c.starts_with("-x c INC CODE -O2 -DX -rdc=true -lineinfo -MMD main.c -c -o TMP-"), "{c}");
     assert!(c.ends_with("/main.o -MF main.d -MT main.o"), "{c}");
     assert!(
         hip.starts_with(
-            "-x cu -include hip/hip_runtime.h INC CODE -O2 -std=c++17 -DX -rdc=true -MMD k.hip.cpp -c -o TMP-"
+            "-x cu -include hip/hip_runtime.h INC CODE -O2 -std=c++17 -DX -rdc=true -lineinfo -MMD k.hip.cpp -c -o TMP-"
         ),
         "{hip}"
     );
     // Device code that is relocatable is linked by nvcc, for the same GPUs.
-    assert!(link.starts_with("CODE -O2 -DX -rdc=true TMP-"), "{link}");
+    assert!(link.starts_with("CODE -O2 -DX -rdc=true -lineinfo TMP-"), "{link}");
     assert!(link.ends_with("/k.hip.o other.o -o prog -lm LIB"), "{link}");
     let calls = cuda.calls("-c a.hip b.cu");
     assert_eq!(calls.len(), 2);

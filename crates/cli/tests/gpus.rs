@@ -12,10 +12,13 @@ use std::time::Duration;
 /// wrong stands in FAULT.
 const CONTROL: &str = r#"#!/bin/sh
 pipes=$CUDA_MPS_PIPE_DIRECTORY
-if [ "$1" = -f ]; then
+if [ "$1" = -f ] && [ "$FAULT" = old ]; then echo 'unknown option' >&2; exit 1; fi
+if [ "$1" = -d ] && [ "$FAULT" = old ]; then FAULT= "$0" -f & exit 0; fi
+if [ "$1" = -f ] || [ "$1" = -d ]; then
   echo "CUDA_VISIBLE_DEVICES=${CUDA_VISIBLE_DEVICES-not set}"
   [ "$FAULT" = start ] && { echo 'no device found' >&2; exit 3; }
   [ -d "$CUDA_MPS_LOG_DIRECTORY" ] || exit 4
+  [ "$FAULT" = slow ] && { : > "$NOTES/begun"; sleep 2; }
   cp /proc/self/status "$NOTES/status"
   case "$FAULT" in stubborn) trap '' TERM;; esac
   sleep 1000 & server=$!
@@ -107,6 +110,15 @@ fn a_job_gets_a_daemon_of_its_own() {
 }
 
 #[test]
+fn a_daemon_that_knows_the_background_only_is_ended_too() {
+    let machine = Machine::new("old");
+    let job =
+        || machine.job("--gpu-share=mps", "join barrier env=DUSHMEM_GPU_SHARE finalize").env("FAULT", "old");
+    job().run().success().prints(["DUSHMEM_GPU_SHARE=mps", "DUSHMEM_GPU_SHARE=mps"]);
+    machine.is_clean();
+}
+
+#[test]
 fn the_daemon_does_not_hide_gpus() {
     let machine = Machine::new("visible");
     let log = format!("sh=cat {}/dushrun-mps-*/log/output", machine.0.file("tmp"));
@@ -155,6 +167,38 @@ fn the_daemon_ends_however_the_job_ends() {
         // Nobody waits for the keeper where dushrun was killed.
         until("the daemon is gone", || machine.clean());
     }
+}
+
+#[test]
+fn a_job_that_is_ended_while_its_daemon_starts_leaves_nothing() {
+    for number in [SIGINT, SIGKILL] {
+        let machine = Machine::new(&format!("early-{number}"));
+        let running = machine.job("--gpu-share=mps", "join").env("FAULT", "slow").start();
+        let begun = machine.0.join("notes/begun");
+        until("the daemon begins", || begun.exists());
+        signal::send(running.pid(), number);
+        // The keeper goes on for as long as the daemon needs to be there, and then ends it.
+        until("the daemon is gone", || !machine.pids().is_empty() && machine.clean());
+        let outcome = running.finish();
+        assert_eq!((outcome.code, &*outcome.stdout), (128 + number, ""), "{outcome:?}");
+    }
+}
+
+#[test]
+fn the_daemons_folder_has_a_short_name_or_is_refused() {
+    let machine = Machine::new("folder");
+    let long = machine.0.join("tmp").join("x".repeat(60));
+    fs::create_dir(&long).expect("a new folder");
+    let outcome =
+        machine.job("--gpu-share=mps", "env=CUDA_MPS_PIPE_DIRECTORY").env("TMPDIR", &long).run().success();
+    let pipes = machine.note("pipes").trim().to_owned();
+    assert!(pipes.starts_with("/tmp/dushrun-mps-") && pipes.len() < 60, "{pipes}");
+    assert!(!std::path::Path::new(&pipes).exists());
+    let line = format!("CUDA_MPS_PIPE_DIRECTORY={pipes}");
+    outcome.prints([&line, &line]);
+    let job = machine.job("--gpu-share=mps", "join").env("TMPDIR", "/no/such/folder");
+    let outcome = job.run().failure(125, &["can't make a folder", "/no/such/folder", "set TMPDIR"]);
+    assert_eq!(outcome.stderr.lines().count(), 1, "{outcome:?}");
 }
 
 /// The process group of a process that runs.

@@ -48,9 +48,26 @@ thread_local! {
 
 fn counter() -> &'static AtomicU32 {
     COUNT.get_or_init(|| {
-        let asked = std::env::var("DUSHMEM_EMU_DEVICES").ok().and_then(|text| text.trim().parse().ok());
-        AtomicU32::new(asked.map_or(DEFAULT_DEVICES, |n: u32| n.clamp(1, MAX_DEVICES)))
+        let asked = std::env::var("DUSHMEM_EMU_DEVICES").ok();
+        let (count, complaint) = asked.map_or((DEFAULT_DEVICES, None), |text| read_count(&text));
+        // Once a job is enough.
+        let first = std::env::var("DUSHMEM_PE").map_or(true, |pe| pe == "0");
+        complaint.filter(|_| first).into_iter().for_each(|line| dushmem_os::say::say(&line));
+        AtomicU32::new(count)
     })
+}
+
+/// The number that the variable asks for; what is wrong with it, where another one is taken.
+fn read_count(text: &str) -> (u32, Option<String>) {
+    let number = text.trim().parse::<u32>();
+    let count = number.as_ref().map_or(DEFAULT_DEVICES, |n| (*n).clamp(1, MAX_DEVICES));
+    let right = number == Ok(count) || text.trim().is_empty();
+    let complaint = || {
+        format!(
+            "dushmem: DUSHMEM_EMU_DEVICES={text}: write a number from 1 to {MAX_DEVICES}; {count} is taken instead"
+        )
+    };
+    (count, (!right).then(complaint))
 }
 
 /// Number of devices.
@@ -200,4 +217,24 @@ pub fn check(device: i32) -> Result<()> {
         return Err(Failure::new(Code::InvalidDevice, detail));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_of_devices_that_cannot_be_is_told() {
+        for (text, count) in [("3", 3), (" 4096 ", 4096), ("", DEFAULT_DEVICES)] {
+            assert_eq!(read_count(text), (count, None), "{text}");
+        }
+        for (text, count) in [("0", 1), ("5000", 4096), ("-1", DEFAULT_DEVICES), ("many", DEFAULT_DEVICES)] {
+            let (found, complaint) = read_count(text);
+            let complaint = complaint.expect("it is wrong");
+            assert!(
+                found == count
+                    && complaint.contains(&format!("={text}: write a number from 1 to 4096; {count} is"))
+            );
+        }
+    }
 }

@@ -80,6 +80,30 @@ pub(crate) fn end(call: &str, text: &dyn std::fmt::Display, code: i32) -> ! {
     std::process::exit(code)
 }
 
+/// Ends the job where a kernel makes this call, which is the host's: it would wait for kernels, or for other PEs'
+/// hosts, and so for itself.
+pub fn host_only(call: &str) {
+    if block::inside() {
+        end(call, &"only the host makes this call; make it before or after the launch", 1);
+    }
+}
+
+/// Ends the job unless kernels may name the queue pair.
+pub(crate) fn queue_pair(handle: i32) {
+    if !dushmem_core::proxy::queue_pairs::exists(handle) {
+        let why =
+            "there is no such queue pair; pass a handle that qp_create has stored, QP_DEFAULT or QP_ANY";
+        end("a call on a queue pair", &format_args!("qp_index = {handle}: {why}"), 1);
+    }
+}
+
+/// What the headers give for more bytes than there can be.
+fn check_bytes(call: &str, len: usize) {
+    if len == usize::MAX {
+        end(call, &"nelems: more elements than an address space holds; was the number negative?", 1);
+    }
+}
+
 fn ask<R>(call: &str, question: impl FnOnce(&World) -> Result<R>) -> R {
     let answer = attached().ok_or(Error::NotInitialised).and_then(|world| question(&world));
     answer.unwrap_or_else(|error| end(call, &error, error.code()))
@@ -88,6 +112,7 @@ fn ask<R>(call: &str, question: impl FnOnce(&World) -> Result<R>) -> R {
 /// The address of PE `pe`'s copy of `[addr, addr + len)`, or 0 where kernels can't load and store it. Bad
 /// arguments end the job.
 pub(crate) fn reach(call: &str, arg: &'static str, addr: usize, len: usize, align: usize, pe: i32) -> usize {
+    check_bytes(call, len);
     ask(call, |world| {
         let address = world.kernel_target(arg, addr, len, align, pe)?;
         // SAFETY: kernels run, so nobody writes the state; its table has an entry for each PE.
@@ -114,6 +139,7 @@ pub(crate) fn global_exit(status: i32) -> ! {
 
 /// Checks that `[addr, addr + len)` is own symmetric memory.
 pub(crate) fn own(call: &str, arg: &'static str, addr: usize, len: usize, align: usize) {
+    check_bytes(call, len);
     ask(call, |world| world.kernel_target(arg, addr, len, align, world.my_pe()));
 }
 

@@ -74,7 +74,7 @@ const WRONG: &[Wrong] = &[
     (9, 1, &["iput: dst = 0: strides are in elements, and at least 1"]),
     (10, 1, &["put: source = 0: NULL is allowed for operations of length 0 only"]),
     (11, 1, &["get: dest = 0: NULL is allowed for operations of length 0 only"]),
-    (12, 1, &["put: length = ", "was the number negative?"]),
+    (12, 1, &["put: nelems: more elements than an address space holds; was the number negative?"]),
     (13, 4, &["test_all: ivars = 0x", "(8 bytes)", OUTSIDE]),
     (14, 1, &["test_some: indices = 0: NULL"]),
     (15, 1, &["signal_op: sig_addr = 0x", "not aligned to 8 bytes"]),

@@ -219,6 +219,7 @@ __attribute__((noreturn)) void dushmem_emu_kernel_error(const char *call, const 
 
 /* For the device API: crates/emu/src/abi/kernel.rs. */
 void *dushmem_emu_reach(const char *call, const char *arg, const void *address, size_t bytes, size_t align, int pe);
+void dushmem_emu_queue_pair(int handle);
 void dushmem_emu_own(const char *call, const char *arg, const void *address, size_t bytes, size_t align);
 __attribute__((__noreturn__)) void dushmem_emu_fault(const char *call, const char *arg, int64_t value, const char *why);
 void dushmem_emu_wait(const char *call, const void *address, uint64_t detail, int (*ready)(void *), void *closure);

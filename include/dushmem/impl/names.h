@@ -37,8 +37,14 @@ struct wide {
   uint64_t low, high;
 };
 
-/* Queue pairs are contexts of the same number; 0, 1 and ANY stand for the default one. */
-DUSHMEM_IMPL_FN context queue_pair(int handle) { return context{handle}; }
+/* Queue pairs are contexts of the same number; 0, 1 and ANY stand for the default one. On the CPU the library knows
+ * which there are; on a GPU one that there is not is found only where the proxy is asked. */
+DUSHMEM_IMPL_FN context queue_pair(int handle) {
+#ifdef DUSHMEM_EMU
+  if (!DUSHMEM_IMPL_IS((unsigned)handle <= 1)) dushmem_emu_queue_pair(handle);
+#endif
+  return context{handle};
+}
 
 /* What is completed or ordered for all PEs is so for one. */
 template <class S> DUSHMEM_IMPL_FN void quiet_queue_pairs(int, const int *handles, int n) {

@@ -2,7 +2,7 @@
 use super::prelude::*;
 use super::setup::unasked;
 use crate::job::{self, By};
-use crate::report::{fail, print};
+use crate::report::{fail, host_only, print};
 use core::mem::offset_of;
 use dushmem_backends::UniqueId;
 use dushmem_core::device::Loaded;
@@ -117,6 +117,7 @@ pub unsafe fn init_attr(flags: u32, attr: *mut u8, name: Name) -> i32 {
 }
 
 pub unsafe fn hostlib_finalize(name: Name) {
+    host_only(name);
     if let Err(error) = job::leave() {
         fail(name, &error);
     }

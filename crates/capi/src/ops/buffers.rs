@@ -2,8 +2,6 @@
 use super::prelude::*;
 use crate::report::{must, or_else, status};
 use core::ptr::null_mut;
-use core::sync::atomic::AtomicI32;
-use core::sync::atomic::Ordering::Relaxed;
 use dushmem_core::error::Error;
 use dushmem_core::team::handles;
 
@@ -35,12 +33,6 @@ pub unsafe fn multicast(team: i32, _ptr: *const u8, name: Name) -> *mut u8 {
     or_else(name, |w| w.team(team).map(|_| null_mut()), |_| null_mut())
 }
 
-/// First number of a queue pair that is none of the constants.
-const FIRST_QP: i32 = 2;
-
-/// The number of the next queue pair. Numbers are not used again: kernels may still name one.
-static NEXT_QP: AtomicI32 = AtomicI32::new(FIRST_QP);
-
 /// Queue pairs: numbers of contexts of kernels. What a kernel issues on one is ordered and completed apart from what
 /// it issues on others, where it goes by the proxy; a context is made when it is first used. The array is the
 /// program's.
@@ -53,8 +45,7 @@ pub unsafe fn create_qps(num_qps: i32, out_qp_array: *mut *mut i32, name: Name) 
             let why = "a number from 1 to 65536 is wanted";
             return Err(Error::BadValue { arg: "num_qps", value: num_qps.into(), why });
         }
-        let enough = |next: i32| next.checked_add(num_qps);
-        let Ok(first) = NEXT_QP.fetch_update(Relaxed, Relaxed, enough) else {
+        let Some(first) = dushmem_core::proxy::queue_pairs::create(num_qps) else {
             let why = "there are no numbers left for so many";
             return Err(Error::BadValue { arg: "num_qps", value: num_qps.into(), why });
         };

@@ -1,7 +1,7 @@
 //! Memory management. A failure is NULL on every PE, after a line that says why.
 use super::prelude::*;
 use crate::job;
-use crate::report::{fail, must, or_else};
+use crate::report::{fail, host_only, must, or_else};
 use core::ptr::null_mut;
 use dushmem_core::env::HeapKind;
 use dushmem_core::error::{Error, Result};
@@ -9,6 +9,7 @@ use dushmem_core::world::World;
 
 /// An allocation; before init there is no heap to fail in.
 fn allocate(name: Name, call: impl FnOnce(&World) -> Result<*mut u8>) -> *mut u8 {
+    host_only(name);
     match job::world() {
         None => fail(name, &Error::NotInitialised),
         Some(_) => or_else(name, call, |_| null_mut()),
@@ -48,5 +49,6 @@ pub unsafe fn realloc(ptr: *mut u8, size: usize, name: Name) -> *mut u8 {
 }
 
 pub unsafe fn free(ptr: *mut u8, name: Name) {
+    host_only(name);
     must(name, |w| w.free(ptr));
 }

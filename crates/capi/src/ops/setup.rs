@@ -1,7 +1,7 @@
 //! Set-up, exit and query.
 use super::prelude::*;
 use crate::job::{self, By};
-use crate::report::{fail, must, or_else, print};
+use crate::report::{fail, host_only, must, or_else, print};
 use core::ptr::null_mut;
 use dushmem_core::error::Error;
 use dushmem_core::world::World;
@@ -16,6 +16,7 @@ pub fn unasked(name: Name) -> i32 {
 }
 
 pub unsafe fn init(name: Name) {
+    host_only(name);
     if let Err(error) = job::enter(name, unasked(name), By::Start) {
         fail(name, &error);
     }
@@ -32,6 +33,7 @@ unsafe fn store(name: Name, arg: &'static str, place: *mut i32, value: i32) {
 }
 
 pub unsafe fn init_thread(requested: i32, provided: *mut i32, name: Name) -> i32 {
+    host_only(name);
     match job::enter(name, requested, By::Start) {
         Ok(level) => {
             // SAFETY: the caller's.
@@ -46,6 +48,7 @@ pub unsafe fn init_thread(requested: i32, provided: *mut i32, name: Name) -> i32
 }
 
 pub unsafe fn finalize(name: Name) {
+    host_only(name);
     if let Err(error) = job::leave() {
         fail(name, &error);
     }

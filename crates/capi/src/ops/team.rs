@@ -2,7 +2,7 @@
 use super::prelude::*;
 use super::team_config;
 use crate::job;
-use crate::report::{must, or_else, status};
+use crate::report::{host_only, must, or_else, status};
 use dushmem_core::error::{Error, Result};
 use dushmem_core::team::{Team, TeamConfig, handles};
 use dushmem_core::world::World;
@@ -70,6 +70,7 @@ unsafe fn split(
     name: Name,
     make: impl FnOnce(&World, &Team) -> Result<Option<i32>>,
 ) -> i32 {
+    host_only(name);
     // SAFETY: the caller's.
     if let Some(code) = unsafe { none_of_invalid(parent_team, &[new_team]) } {
         return code;
@@ -144,6 +145,7 @@ pub unsafe fn split_2d(
     yaxis_team: *mut i32,
     name: Name,
 ) -> i32 {
+    host_only(name);
     // SAFETY: the caller's.
     if let Some(code) = unsafe { none_of_invalid(parent_team, &[xaxis_team, yaxis_team]) } {
         return code;
@@ -187,6 +189,7 @@ pub unsafe fn init(
     pe_idx_in_team: i32,
     name: Name,
 ) -> i32 {
+    host_only(name);
     // SAFETY: the caller's.
     unsafe { none_of_invalid(handles::WORLD, &[team]) };
     status(name, |w| {
@@ -199,6 +202,7 @@ pub unsafe fn init(
 }
 
 pub unsafe fn destroy(team: i32, name: Name) {
+    host_only(name);
     if team == handles::INVALID {
         return;
     }

@@ -120,7 +120,7 @@ impl Arguments {
             } else if let Some(file) = word
                 .as_bytes()
                 .strip_prefix(b"-o")
-                .filter(|_| !text.starts_with("-objc") && !(cuda && nvcc::begins_as_output(&text)))
+                .filter(|_| !(text.starts_with("-objc") || cuda && nvcc::begins_as_output(&text)))
             {
                 items.push(Item::Output(OsStr::from_bytes(file).to_os_string()));
             } else {

@@ -1,7 +1,7 @@
 //! The calls of nvcc that a command line comes to.
 use super::arguments::{Arguments, Input, Item, Stage, kind_of};
 use super::prefix::{Compiler, Prefix};
-use super::steps::{Step, only_compiles, only_links, with_language};
+use super::steps::{self, Step, only_compiles, with_language};
 use super::{flags, nvcc};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -257,6 +257,14 @@ fn code(arguments: &Arguments) -> Vec<OsString> {
         return vec!["-arch=sm_90".into()];
     }
     CODE.map(OsString::from).to_vec()
+}
+
+/// Options of nvcc's that look like libraries.
+const NO_LIBRARY: [&str; 4] = ["-lineinfo", "-ldir", "-lto", "-link"];
+
+/// Whether the option has no meaning where nothing is linked.
+fn only_links(words: &[OsString]) -> bool {
+    !NO_LIBRARY.iter().any(|name| words[0] == *name) && steps::only_links(words)
 }
 
 /// The standard that the words name, if they do: `-std=c++17`, `--std c++17`.

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 /// Options of nvcc alone whose value is the next word.
 const WITH_VALUE: &[&str] = &[
     "-Xarchive",
+    "-Xcicc",
     "--archive-options",
     "-odir",
     "--output-directory",

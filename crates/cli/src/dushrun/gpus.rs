@@ -182,7 +182,6 @@ mod tests {
     fn the_option_stands_before_the_variable() {
         let of = |asked, value: Option<&str>| {
             choose(asked, &|name| value.filter(|_| name == VARIABLE).map(OsString::from))
-                .map(|found| found.map(|(share, by)| (share, by)))
         };
         assert!(matches!(of(None, None), Ok(None)) && matches!(of(None, Some("")), Ok(None)));
         let found = of(Some(Share::Mps), Some("plain")).unwrap();

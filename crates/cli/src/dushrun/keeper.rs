@@ -17,7 +17,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// The name under which the keeper is started.
@@ -121,14 +121,13 @@ pub fn be_keeper(mut words: impl Iterator<Item = OsString>) -> Option<i32> {
         }
     };
     let code = match start(&control, &folder, interrupts.as_ref()) {
-        Ok(daemon) => {
+        Ok(()) => {
             tell(&[b"ready ", folder.as_os_str().as_bytes()].concat());
             let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
-            stop(&control, &folder, daemon);
+            stop(&control, &folder);
             0
         }
         Err(text) => {
-            end_all();
             tell(text.replace('\n', " ").as_bytes());
             1
         }
@@ -164,23 +163,33 @@ fn command(control: &Path, pipes: &Path) -> Command {
     command
 }
 
-fn start(control: &Path, folder: &Path, interrupts: Option<&Interrupts>) -> Result<Child, String> {
+fn start(control: &Path, folder: &Path, interrupts: Option<&Interrupts>) -> Result<(), String> {
+    // In the foreground, else, as old drivers have it, in the background: then this process adopts it.
+    let begun = |option: &str| begin(control, folder, option, interrupts);
+    begun("-f").or_else(|why| begun("-d").map_err(|_| why))
+}
+
+/// Starts the daemon and waits until it answers.
+fn begin(control: &Path, folder: &Path, option: &str, interrupts: Option<&Interrupts>) -> Result<(), String> {
     let failed = |why: io::Error| format!("cannot start {}: {}", control.display(), reason(&why));
     let (pipes, output) = (folder.join("pipe"), folder.join("log/output"));
     let file = File::create(&output).map_err(failed)?;
     let mut command = command(control, &pipes);
-    command.arg("-f").stdin(Stdio::null()).stdout(file.try_clone().map_err(failed)?).stderr(file);
+    command.arg(option).stdin(Stdio::null()).stdout(file.try_clone().map_err(failed)?).stderr(file);
     interrupts.into_iter().for_each(|interrupts| interrupts.unblock_in(&mut command));
     let mut daemon = command.spawn().map_err(failed)?;
-    let until = Instant::now() + START;
+    // The second attempt is for few, and the first has said why already.
+    let until = Instant::now() + if option == "-f" { START } else { START / 4 };
     loop {
-        let answer = match daemon.try_wait().map_err(failed)? {
-            Some(status) => Err(format!("it has ended ({status})")),
-            None => ask(control, &pipes, "get_server_list", ASK),
+        let ended = daemon.try_wait().map_err(failed)?;
+        let answer = match ended {
+            Some(status) if option == "-f" || !status.success() => Err(format!("it has ended ({status})")),
+            _ => ask(control, &pipes, "get_server_list", ASK),
         };
-        let Err(why) = answer else { return Ok(daemon) };
-        let ended = daemon.try_wait().is_ok_and(|status| status.is_some());
-        if ended || Instant::now() > until {
+        let Err(why) = answer else { return Ok(()) };
+        let over = ended.is_some_and(|status| option == "-f" || !status.success());
+        if over || Instant::now() > until {
+            end_all();
             let text = fs::read_to_string(&output).unwrap_or_default();
             let last = text.lines().rev().find(|line| !line.trim().is_empty());
             let why = last.map_or(why, |line| line.trim().to_owned());
@@ -212,35 +221,29 @@ fn ask(control: &Path, pipes: &Path, words: &str, limit: Duration) -> Result<(),
     };
     let mut text = String::new();
     let _ = child.stdout.take().map(|mut out| out.read_to_string(&mut text));
-    match status.success() {
+    // Whatever its exit code is then.
+    match status.success() && !text.contains("Cannot find MPS control daemon") {
         true => Ok(()),
         false => Err(format!("{status} {}", text.trim())),
     }
 }
 
 /// Ends the daemon, by asking first.
-fn stop(control: &Path, folder: &Path, mut daemon: Child) {
+fn stop(control: &Path, folder: &Path) {
     let _ = ask(control, &folder.join("pipe"), "quit", QUIT);
-    let gone = |daemon: &mut Child| {
-        let until = Instant::now() + QUIT;
-        while Instant::now() < until {
-            if !daemon.try_wait().is_ok_and(|status| status.is_none()) {
-                return true;
-            }
-            std::thread::sleep(Duration::from_millis(5));
+    let until = Instant::now() + QUIT;
+    while Instant::now() < until {
+        while process::reap().is_some() {}
+        // Servers that a daemon leaves are children of this process then.
+        if process::children().is_empty() {
+            return;
         }
-        false
-    };
-    if !gone(&mut daemon) {
-        signal::send(daemon.id(), SIGTERM);
-        if !gone(&mut daemon) {
-            let _ = daemon.kill().and_then(|()| daemon.wait());
-        }
+        std::thread::sleep(Duration::from_millis(5));
     }
     end_all();
 }
 
-/// Ends the servers that a daemon has left, which are children of this process then.
+/// Ends the daemon and its servers.
 fn end_all() {
     let until = Instant::now() + QUIT;
     let mut number = SIGTERM;

@@ -7,12 +7,14 @@
 //! | `memory` | where a ring lies, and its header |
 //! | [`request`] | what a descriptor says |
 //! | `execute` | the engine's calls for it |
+//! | [`queue_pairs`] | numbers of contexts that kernels may name |
 //! | `service` | the thread, its sleeping, who waits for it |
 //!
 //! The protocol, and why it is right, stands in `docs/design/proxy.md`.
 
 mod execute;
 mod memory;
+pub mod queue_pairs;
 pub mod request;
 pub mod ring;
 mod service;

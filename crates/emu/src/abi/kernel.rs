@@ -31,6 +31,12 @@ pub unsafe extern "C" fn dushmem_emu_reach(
     kernel::reach(call, arg, address as usize, bytes, align, pe) as *mut c_void
 }
 
+/// Ends the job unless there is the queue pair that a kernel names.
+#[unsafe(no_mangle)]
+pub extern "C" fn dushmem_emu_queue_pair(handle: c_int) {
+    kernel::queue_pair(handle);
+}
+
 /// Ends the job unless the `bytes` bytes at `address` are own symmetric memory, aligned to `align`.
 ///
 /// # Safety

@@ -2,7 +2,7 @@
 use crate::error::{Code, Failure, note};
 use crate::graph::capture;
 use crate::graph::work::{HostWork, Work};
-use crate::{device, error, event, fiber, memory, stream};
+use crate::{device, error, event, fiber, kernel, memory, stream};
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -153,6 +153,7 @@ pub unsafe extern "C" fn dushmem_emu_limit(which: c_int, value: *mut usize, set:
 /// Waits for all streams of the calling thread's device.
 #[unsafe(no_mangle)]
 pub extern "C" fn dushmem_emu_device_synchronize() -> c_int {
+    kernel::host_only("cudaDeviceSynchronize (hipDeviceSynchronize)");
     let all = || {
         let device = device::current();
         capture::check_device(device, "waiting for the device")?;
@@ -165,6 +166,7 @@ pub extern "C" fn dushmem_emu_device_synchronize() -> c_int {
 /// Waits for all streams of the calling thread's device, which works again if a kernel had failed.
 #[unsafe(no_mangle)]
 pub extern "C" fn dushmem_emu_device_reset() -> c_int {
+    kernel::host_only("cudaDeviceReset (hipDeviceReset)");
     let device = device::current();
     let all = || {
         capture::check_device(device, "waiting for the device")?;
@@ -216,6 +218,7 @@ pub extern "C" fn dushmem_emu_stream_destroy(handle: *mut c_void) -> c_int {
 /// Waits for what is in the stream.
 #[unsafe(no_mangle)]
 pub extern "C" fn dushmem_emu_stream_synchronize(handle: *mut c_void) -> c_int {
+    kernel::host_only("cudaStreamSynchronize (hipStreamSynchronize)");
     let wait = || {
         let stream = stream::find(handle as usize)?;
         capture::refuse(&stream, "waiting for it")?;
@@ -319,6 +322,7 @@ pub extern "C" fn dushmem_emu_event_record(handle: *mut c_void, on: *mut c_void,
 /// Waits for the event's newest recording.
 #[unsafe(no_mangle)]
 pub extern "C" fn dushmem_emu_event_synchronize(handle: *mut c_void) -> c_int {
+    kernel::host_only("cudaEventSynchronize (hipEventSynchronize)");
     let wait = || {
         event::find(handle as usize)?.synchronize()?;
         device::alive(device::current())
