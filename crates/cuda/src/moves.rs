@@ -293,7 +293,7 @@ impl Gpu {
 impl Gpu {
     /// Waits for all that uses the PE's memory: its kernels may.
     pub(crate) fn wait_for_program(&self) -> Result<()> {
-        let _entered = self.context().enter()?;
+        let _relaxed = self.context().enter_relaxed()?;
         // SAFETY: the context is current. This waits for the program's kernels, which is what is asked for.
         let done = unsafe { self.driver().ctx_synchronize() };
         self.notice.look();
