@@ -44,9 +44,11 @@ pub fn choice(kind: DeviceKind, units: usize) -> Result<Choice> {
         }
         DeviceKind::Cuda => "DUSHMEM_DEVICE=cuda",
         DeviceKind::Auto if units > 0 => "the program has kernels for a GPU",
+        DeviceKind::Auto if !cuda::is_loaded() => {
+            return Ok(emulator("the program has no kernels for a GPU".into()));
+        }
         DeviceKind::Auto if compiled() => return Ok(emulator("its kernels are compiled for the CPU".into())),
-        DeviceKind::Auto if cuda::is_loaded() => "the program uses the CUDA driver",
-        DeviceKind::Auto => return Ok(emulator("the program has no kernels for a GPU".into())),
+        DeviceKind::Auto => "the program uses the CUDA driver",
     };
     match cuda::device() {
         Ok(device) => Ok(Choice { device, why: wanted.into() }),
@@ -66,6 +68,30 @@ pub fn choose(kind: DeviceKind, units: usize) -> Result<&'static dyn Device> {
         None => {
             let Choice { device, .. } = choice(kind, units)?;
             Ok(*CHOSEN.get_or_init(|| device))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gpus_are_used_by_programs_that_have_kernels_for_them() {
+        let why = |kind, units| choice(kind, units).map(|choice| (choice.device.has_memory(), choice.why));
+        assert_eq!(why(DeviceKind::Emu, 3).unwrap(), (false, "DUSHMEM_DEVICE=emu".into()));
+        // This program has not loaded the driver of a GPU.
+        let (gpu, none) = why(DeviceKind::Auto, 0).unwrap();
+        assert!(!gpu && none == "the program has no kernels for a GPU", "{none}");
+        // Without a GPU a program with kernels for one runs on, and says so; one that insists does not.
+        let (gpu, some) = why(DeviceKind::Auto, 1).unwrap();
+        assert!(
+            some.starts_with("the program has kernels for a GPU") && gpu != some.contains(", but "),
+            "{some}"
+        );
+        match why(DeviceKind::Cuda, 0) {
+            Ok((there, _)) => assert!(there && gpu),
+            Err(error) => assert!(!gpu && error.to_string().starts_with("DUSHMEM_DEVICE=cuda: "), "{error}"),
         }
     }
 }

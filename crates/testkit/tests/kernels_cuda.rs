@@ -55,7 +55,9 @@ fn copies_as_on_a_gpu() {
 #[test]
 fn the_benchmark_of_the_device_side_runs() {
     let program = Program::of(&["tests/cuda/bench_device.cu"], &[]);
-    for (pes, row) in [(1, "row\tp by a handle, one thread\t4\t"), (2, "row\tfloat sum_reduce, block of 512\t4096\t")] {
+    for (pes, row) in
+        [(1, "row\tp by a handle, one thread\t4\t"), (2, "row\tfloat sum_reduce, block of 512\t4096\t")]
+    {
         let outcome = program.job(pes).limit(Duration::from_secs(150)).args(["brief"]).run();
         let right = outcome.stdout.contains(row) && outcome.stdout.ends_with("all right\n");
         assert!(outcome.code == 0 && right && !outcome.stdout.contains("wrong"), "{pes} PEs: {outcome:#?}");

@@ -70,8 +70,7 @@ pub fn every_way_of_updating(pe: &Pe) {
                 } else {
                     // Others must be asleep for this to show anything.
                     std::thread::sleep(std::time::Duration::from_millis(2));
-                    // SAFETY: the word on the peer, as `ptr` shows it.
-                    unsafe { crate::plain::reach(at.cast::<u64>()).write_volatile(round) };
+                    super::Sym::foreign(at.cast::<u64>(), 1).write(0, round);
                 }
             }
             _ => pe.iput(word.at(0), &[round], (1, 1), 1, pe.right()).unwrap(),
