@@ -4,6 +4,24 @@ use crate::error::Driven;
 use crate::types::{self, CAPTURE_MODE_RELAXED};
 use dushmem_core::error::Result;
 use dushmem_os::fault::Owner;
+use std::time::{Duration, Instant};
+
+/// How long a service of the driver may take until it is ready, and how often that is looked at.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// See [`PATIENCE`].
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Makes a call again as long as a service of the driver is not ready: the first processes of a job may come before the
+/// server of MPS.
+pub(crate) fn patiently(mut call: impl FnMut() -> Driven) -> Driven {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        match call() {
+            Err(why) if why.may_pass() && Instant::now() < until => std::thread::sleep(PAUSE),
+            other => return other,
+        }
+    }
+}
 
 /// A device's context in this process: the primary one, which the runtime API uses too, or one that the program has
 /// made and chosen.
@@ -22,8 +40,8 @@ impl Context {
     pub fn primary(driver: &'static Driver, device: types::Device) -> Result<Context> {
         let mut handle = types::Context::NULL;
         // SAFETY: a place for a handle.
-        unsafe { driver.primary_ctx_retain(&raw mut handle, device) }
-            .map_err(|why| why.doing(format_args!("making the context of GPU {device}")))?;
+        let made = patiently(|| unsafe { driver.primary_ctx_retain(&raw mut handle, device) });
+        made.map_err(|why| why.doing(format_args!("making the context of GPU {device}")))?;
         Ok(Context { driver, device, handle, retained: true, owner: Owner::this_process() })
     }
 

@@ -1,4 +1,5 @@
 //! The driver's library: found once in a process, and kept.
+use crate::context::patiently;
 use crate::error::Failure;
 use crate::table::Functions;
 use dushmem_core::error::{Error, Result};
@@ -111,7 +112,7 @@ fn load() -> Result<Driver> {
     }
     let functions = functions.map_err(|lacks| too_old(&format!(" but has no {lacks}")))?;
     // SAFETY: no arguments to get wrong.
-    unsafe { functions.init(0) }.map_err(|why| no_use(&name, why, &functions))?;
+    patiently(|| unsafe { functions.init(0) }).map_err(|why| no_use(&name, why, &functions))?;
     Ok(Driver { functions, version: found, library: name, was_loaded })
 }
 

@@ -67,6 +67,11 @@ impl Failure {
             || (HARDWARE_STACK_ERROR..LAUNCH_FAILED).contains(&self.code)
     }
 
+    /// Whether the same call may succeed a little later: the daemon of MPS, or its server, is about to start.
+    pub(crate) fn may_pass(self) -> bool {
+        (errors::MPS_FIRST..errors::MPS_FIRST + 3).contains(&self.code)
+    }
+
     fn remedy(self) -> &'static str {
         use errors::*;
         match self.code {

@@ -83,3 +83,29 @@ pe_test!(init_again_after_finalize, 2, |boot| {
         pe(Arc::clone(&boot), &[], suites::rma::large_sizes);
     }
 });
+
+/// What a PE says that has no device, where only PE 1 of all has met the failure.
+fn without_device(boot: Arc<dyn Bootstrap>, failure: &str) -> String {
+    let (me, _) = boot.place();
+    common::choose(if me == 1 { &[("CUDA_STANDIN_FAIL", "cuDevicePrimaryCtxRetain:1+=46")] } else { &[] });
+    let settings = Settings { heap_size: 16 << 20, team_slots: 16, ..Settings::defaults() };
+    let options = InitOptions { static_data: false, thread_pe: false, device: Some(&Cuda) };
+    let bound = World::init(boot, &settings, options)
+        .and_then(|world| world.bind_device(Call::Malloc, true).map(|heap| assert!(heap.is_none())));
+    let error = bound.expect_err("no device").to_string();
+    assert!(error.contains(failure), "PE {me}: {error}");
+    error
+}
+
+pe_test!(a_pe_without_a_device_is_named_by_all_with_its_reason, 3, |boot| {
+    let (me, _) = boot.place();
+    let error = without_device(boot, "CUDA_ERROR_DEVICE_UNAVAILABLE");
+    assert_eq!(error.contains("PE 1 can't use its device: making the context of GPU 0"), me != 1, "{error}");
+});
+
+pe_test!(a_server_of_mps_that_is_not_ready_yet, 2, |boot| {
+    let failures = ("CUDA_STANDIN_FAIL", "cuInit:1=805,cuDevicePrimaryCtxRetain:1=807");
+    pe(boot, &[("CUDA_STANDIN_MPS", "1"), failures], |pe| {
+        assert!(pe.world.device_heap().is_some());
+    });
+});

@@ -17,6 +17,7 @@ modes! {
     threads_2: Threads 2 everything::all;
     threads_3: Threads 3 everything::all;
     hidden_3: Hidden 3 everything::all;
+    many_in_turns: Turns 16 everything::few;
     two_devices_4: TwoDevices 4 everything::all;
     host_heap_3: HostHeap 3 everything::all;
     alone: Turns 1 everything::all;

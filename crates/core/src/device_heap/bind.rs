@@ -182,12 +182,19 @@ impl World {
         }
         let sign = tag(&[call as u64, 0xb15d]);
         let all = self.exchange(self.world_team(), call, sign, 0, bytemuck::bytes_of(&mine));
-        let (found, (listener, _), all) = (found?, listener?, all?);
+        let ready = found.and_then(|found| listener.map(|(listener, _)| (found, listener)));
+        let all = match all {
+            Ok(all) => all,
+            Err(error) => return ready.and(Err(error)),
+        };
         let offers: Vec<Offer> =
             all.chunks_exact(size_of::<Offer>()).map(bytemuck::pod_read_unaligned).collect();
         if let Some(pe) = offers.iter().position(|offer| offer.state == offered::ERROR) {
-            return Err(Error::Device(format!("PE {pe} can't use its device; its own line says why")));
+            let why = self.reason(call, &ready, pe);
+            ready?;
+            return Err(Error::Device(format!("PE {pe} can't use its device: {}", why?)));
         }
+        let (found, listener) = ready?;
         let chosen = offers.iter().all(|offer| offer.state == offered::DEVICE);
         let Some(device) = found.filter(|_| chosen) else { return Ok(None) };
         let differs = |what: &str, value: fn(&Offer) -> u64| match offers

@@ -26,6 +26,9 @@ pub(super) enum Peers<'a> {
     Told,
 }
 
+/// Bytes of a reason that others get to know.
+const REASON: usize = 320;
+
 /// What a chunk came to.
 pub(super) struct Chunk {
     pub(super) own: Box<dyn DeviceMemory>,
@@ -43,15 +46,33 @@ impl Plan {
 
 impl World {
     /// Tells all PEs whether each could do its part. Collective. Who failed gets its own error, the others one that
-    /// says who it was.
+    /// says who it was, and why.
     pub(super) fn all_well<T>(&self, call: Call, step: &'static str, done: Result<T>) -> Result<T> {
         let sign = tag(&[call as u64, 0x5eed, step.len() as u64]);
         let all = self.exchange(self.world_team(), call, sign, 0, &[u8::from(done.is_ok())]);
-        let done = done?;
-        match all?.iter().position(|&well| well == 0) {
-            None => Ok(done),
-            Some(pe) => Err(Error::Device(format!("{step} failed on PE {pe}, whose own line says why"))),
+        match all.map(|all| all.iter().position(|&well| well == 0)) {
+            Ok(None) => done,
+            Ok(Some(pe)) => {
+                let why = self.reason(call, &done, pe);
+                done?;
+                Err(Error::Device(format!("{step} failed on PE {pe}: {}", why?)))
+            }
+            Err(error) => done.and(Err(error)),
         }
+    }
+
+    /// What PE `pe` has to say, which has failed: the first PE that gives up may end the job before the others have said
+    /// a word. Collective.
+    pub(super) fn reason<T>(&self, call: Call, own: &Result<T>, pe: usize) -> Result<String> {
+        let mut said = [0; REASON];
+        if let Err(error) = own {
+            let text = error.to_string();
+            let fits = text.len().min(REASON);
+            said[..fits].copy_from_slice(&text.as_bytes()[..fits]);
+        }
+        let all = self.exchange(self.world_team(), call, tag(&[call as u64, 0x3ea5]), 0, &said)?;
+        let text = String::from_utf8_lossy(&all[pe * REASON..(pe + 1) * REASON]);
+        Ok(text.trim_end_matches(['\0', char::REPLACEMENT_CHARACTER]).to_owned())
     }
 
     /// A chunk of `bytes` bytes in every slice, `at` in the own one, at `others` for the peers'. Collective.

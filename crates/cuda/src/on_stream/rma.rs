@@ -1,5 +1,5 @@
 //! Puts, gets, single values and signals in a stream: copies and memory operations; kernels for what these can't do.
-use super::check::{bytes, copyable, local, reached, reached_target, strided};
+use super::check::{bytes, copyable, local, reached_target, strided};
 use super::job::Target;
 use super::kernels;
 use super::queue::{MemOp, Rows};
@@ -92,15 +92,16 @@ impl Enqueue<'_> {
     /// As for `World::put`, whenever it runs.
     pub unsafe fn p(&self, dest: usize, value: [u8; 16], bytes: usize, pe: i32) -> Result<()> {
         let target = self.job.word("dest", dest, bytes, pe)?;
-        let at = match self.queue.device_address(target.at) {
-            _ if target.on_device => target.at as u64,
+        let reached =
+            if target.on_device { Some(target.at as u64) } else { self.queue.device_address(target.at) };
+        let at = match reached {
             Some(at) => at,
             // A copy between two places that only the CPU reaches is over when the call returns.
             None if !self.captured() => {
                 // SAFETY: as the caller promises.
                 return unsafe { self.queue.copy(self.stream, target.at, value.as_ptr() as usize, bytes) };
             }
-            None => return reached(self.queue, "dest", dest).map(drop),
+            None => return reached_target(self.queue, "dest", dest, target).map(drop),
         };
         // SAFETY: as the caller promises.
         unsafe { self.store(at, &value[..bytes]) }

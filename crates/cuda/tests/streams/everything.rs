@@ -180,7 +180,7 @@ pub fn independent(pe: &Pe) {
             );
         }
     };
-    if pe.me % 2 == 0 {
+    if pe.me.is_multiple_of(2) {
         (one(0), one(1))
     } else {
         (one(1), one(0))
@@ -195,9 +195,9 @@ pub fn independent(pe: &Pe) {
             });
         }
     });
-    for which in 0..2 {
+    for (which, (place, _)) in places.iter().enumerate() {
         let expected = (1 + which as u32).wrapping_mul((pe.n as u32).wrapping_pow(10));
-        assert_eq!(pe.read_words(places[which].0, len), vec![expected; len]);
+        assert_eq!(pe.read_words(*place, len), vec![expected; len]);
     }
     pe.barrier();
     pe.world.team_destroy(first.handle()).unwrap();
@@ -494,6 +494,13 @@ pub fn host_first(pe: &Pe) {
     let expected: Vec<u8> = (0..1 << 16).map(|i| (i / 3 + from) as u8).collect();
     assert_eq!(pe.read(seen, 1 << 16), expected);
     pe.barrier();
+}
+
+/// What meets most.
+pub fn few(pe: &Pe) {
+    barriers(pe);
+    graphs(pe);
+    independent(pe);
 }
 
 pub fn all(pe: &Pe) {

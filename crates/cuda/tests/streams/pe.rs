@@ -55,6 +55,11 @@ impl Pe {
             common::choose(&[]);
             // SAFETY: nothing else reads or changes variables yet in this test.
             unsafe {
+                // Where PEs take turns, a kernel that waits for another PE's fails there.
+                if matches!(mode, Mode::Turns | Mode::TwoDevices | Mode::HostHeap) {
+                    std::env::set_var("CUDA_STANDIN_NO_SPIN", "1");
+                }
+                std::env::set_var("CUDA_STANDIN_CONNECTIONS", "1");
                 if matches!(mode, Mode::TwoDevices | Mode::Unbound) {
                     std::env::set_var("CUDA_STANDIN_DEVICES", "2");
                 }
