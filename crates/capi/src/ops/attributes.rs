@@ -213,7 +213,8 @@ pub unsafe fn set_mpi_comm_args(mpi_comm: *mut u8, attr: *mut u8, name: Name) ->
 pub unsafe fn cuda(object: *mut c_void, name: Name) -> i32 {
     let act = || {
         let world = job::shared_world().ok_or(Error::NotInitialised)?;
-        if object.is_null() {
+        let device = dushmem_backends::device();
+        if object.is_null() && device.has_memory() {
             return Err(Error::NoObject { arg: "module" });
         }
         let loaded = match name.as_str().contains("culibrary") {
@@ -222,7 +223,7 @@ pub unsafe fn cuda(object: *mut c_void, name: Name) -> i32 {
         };
         let there = !name.as_str().ends_with("finalize");
         // SAFETY: the caller's module.
-        unsafe { dushmem_backends::device().loaded(&world, loaded, there) }
+        unsafe { device.loaded(&world, loaded, there) }
     };
     finish(name, act())
 }
