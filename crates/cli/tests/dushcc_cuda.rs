@@ -146,6 +146,19 @@ fn the_host_compiler_and_the_archive_can_be_named() {
 }
 
 #[test]
+fn the_archive_is_no_source() {
+    let cuda = Cuda::new("archive");
+    let calls = cuda.calls("--static-lib a.hip -o prog");
+    assert!(
+        calls.len() == 2 && calls[0].starts_with("-x cu ") && !calls[0].contains("libdushmem.a"),
+        "{calls:?}"
+    );
+    assert!(!calls[1].contains("-x cu") && calls[1].contains("PREFIX/lib/libdushmem.a -lutil"), "{calls:?}");
+    assert_eq!(cuda.calls("--static-lib a.cu -o prog").len(), 1);
+    assert_eq!(cuda.calls("--static-lib -c a.hip").len(), 1);
+}
+
+#[test]
 fn what_is_shown() {
     let cuda = Cuda::new("shown");
     let shown = |line: &str| {

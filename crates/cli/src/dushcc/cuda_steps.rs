@@ -124,7 +124,9 @@ impl CudaPlan<'_> {
                     .into(),
             );
         }
-        let alone = arguments.inputs().count() == sources.len();
+        // The library's archive is one of the files that `-x` would be for.
+        let archive = self.static_lib && arguments.stage == Stage::Link;
+        let alone = arguments.inputs().count() == sources.len() && !archive;
         let first = sources.first().copied().unwrap_or(Language::Other);
         if sources.iter().all(|language| *language == first) && (alone || first.is_by_name()) {
             return Ok(vec![self.at_once(arguments, first)]);
