@@ -101,6 +101,9 @@ fn the_users_choices_stand() {
     }
     assert_eq!(cuda.calls("-std=c++20 -c a.cu"), ["INC CODE -std=c++20 -c a.cu"]);
     assert_eq!(cuda.calls("-std=gnu++20 -c a.cu"), ["INC CODE -std=c++20 -c a.cu"]);
+    assert_eq!(cuda.calls("-std c++11 -c a.cu"), ["INC CODE -std=c++14 -c a.cu"]);
+    let out = cuda.run("dushcc", "--verbose -std=gnu++11 -c a.cu");
+    assert!(text(&out.stderr).contains("note: `-std=gnu++11`: for kernels c++14 is taken instead\n"));
     assert_eq!(cuda.calls("-std=c11 -c a.c"), ["-x c INC CODE -Xcompiler -std=c11 -c a.c"]);
     assert_eq!(cuda.calls("-rdc=true -c a.cu"), ["-std=c++17 INC CODE -rdc=true -c a.cu"]);
     assert_eq!(cuda.calls("-dc a.cu"), ["-std=c++17 INC CODE -dc a.cu"]);
