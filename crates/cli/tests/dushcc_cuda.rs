@@ -101,6 +101,9 @@ fn the_users_choices_stand() {
     }
     assert_eq!(cuda.calls("-std=c++20 -c a.cu"), ["INC CODE -std=c++20 -c a.cu"]);
     assert_eq!(cuda.calls("-std=gnu++20 -c a.cu"), ["INC CODE -std=c++20 -c a.cu"]);
+    assert_eq!(cuda.calls("-std c++11 -c a.cu"), ["INC CODE -std=c++14 -c a.cu"]);
+    let out = cuda.run("dushcc", "--verbose -std=gnu++11 -c a.cu");
+    assert!(text(&out.stderr).contains("note: `-std=gnu++11`: for kernels c++14 is taken instead\n"));
     assert_eq!(cuda.calls("-std=c11 -c a.c"), ["-x c INC CODE -Xcompiler -std=c11 -c a.c"]);
     assert_eq!(cuda.calls("-rdc=true -c a.cu"), ["-std=c++17 INC CODE -rdc=true -c a.cu"]);
     assert_eq!(cuda.calls("-dc a.cu"), ["-std=c++17 INC CODE -dc a.cu"]);
@@ -143,6 +146,19 @@ fn the_host_compiler_and_the_archive_can_be_named() {
     let log = cuda.0.read("log").replace('\n', " ");
     assert!(log.contains("-ccbin ") && log.contains("g++ -Xcompiler -pipe "), "{log}");
     assert!(log.contains("/prefix/lib/libdushmem.a -lutil -lrt") && !log.contains("-ldushmem"), "{log}");
+}
+
+#[test]
+fn the_archive_is_no_source() {
+    let cuda = Cuda::new("archive");
+    let calls = cuda.calls("--static-lib a.hip -o prog");
+    assert!(
+        calls.len() == 2 && calls[0].starts_with("-x cu ") && !calls[0].contains("libdushmem.a"),
+        "{calls:?}"
+    );
+    assert!(!calls[1].contains("-x cu") && calls[1].contains("PREFIX/lib/libdushmem.a -lutil"), "{calls:?}");
+    assert_eq!(cuda.calls("--static-lib a.cu -o prog").len(), 1);
+    assert_eq!(cuda.calls("--static-lib -c a.hip").len(), 1);
 }
 
 #[test]

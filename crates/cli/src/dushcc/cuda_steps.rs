@@ -124,7 +124,9 @@ impl CudaPlan<'_> {
                     .into(),
             );
         }
-        let alone = arguments.inputs().count() == sources.len();
+        // The library's archive is one of the files that `-x` would be for.
+        let archive = self.static_lib && arguments.stage == Stage::Link;
+        let alone = arguments.inputs().count() == sources.len() && !archive;
         let first = sources.first().copied().unwrap_or(Language::Other);
         if sources.iter().all(|language| *language == first) && (alone || first.is_by_name()) {
             return Ok(vec![self.at_once(arguments, first)]);
@@ -282,12 +284,34 @@ fn is_cxx_standard(item: &Item) -> bool {
     matches!(item, Item::Option(words) if standard(words).is_some_and(|name| name.contains("++")))
 }
 
-/// An option in a call for a source of this language: a standard of the other language is left out, and gcc's own
-/// dialects are not known to nvcc.
+/// Standards of C++ that lack what the library's headers need.
+const OLD: [&str; 4] = ["98", "03", "0x", "11"];
+
+/// nvcc's name of a standard: it has no dialects of gcc's, and the library's headers need C++14.
+fn for_kernels(name: &str) -> String {
+    let name = name.replace("gnu++", "c++");
+    let old = name.strip_prefix("c++").is_some_and(|version| OLD.contains(&version));
+    if old { "c++14".to_owned() } else { name }
+}
+
+/// What a user should know about standards that are replaced.
+pub fn notes(arguments: &Arguments) -> Vec<String> {
+    let named = arguments.items.iter().filter_map(|item| match item {
+        Item::Option(words) => standard(words).filter(|name| name.contains("++")),
+        _ => None,
+    });
+    let replaced = named.map(|name| (for_kernels(&name), name)).filter(|(taken, name)| taken != name);
+    replaced.map(|(taken, name)| format!("`-std={name}`: for kernels {taken} is taken instead")).collect()
+}
+
+/// An option in a call for a source of this language: a standard of the other language is left out.
 fn spelled(words: &[OsString], language: Language) -> Vec<OsString> {
     let Some(name) = standard(words) else { return words.to_vec() };
     match (name.contains("++"), language) {
         (true, Language::C) | (false, Language::Hip | Language::Cu | Language::AsCu) => Vec::new(),
+        (true, Language::Hip | Language::Cu | Language::AsCu) => {
+            vec![format!("-std={}", for_kernels(&name)).into()]
+        }
         (true, _) => vec![format!("-std={}", name.replace("gnu++", "c++")).into()],
         (false, Language::C) => vec!["-Xcompiler".into(), format!("-std={name}").into()],
         (false, _) => Vec::new(),

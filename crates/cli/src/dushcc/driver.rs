@@ -1,7 +1,7 @@
 //! From a command line to the compiler's exit code.
 use super::arguments::{Arguments, Input};
 use super::copies::{Copies, Prepared, SearchPath};
-use super::cuda_steps::CudaPlan;
+use super::cuda_steps::{self, CudaPlan};
 use super::mixing::Kernels;
 use super::options::{self, Device, HELP, Own, Show};
 use super::prefix::{Prefix, compiler};
@@ -87,6 +87,7 @@ fn compile_for_cuda(
         notes.push("`-fdushmem-os-threads` has no meaning on a GPU and is left out".to_owned());
     }
     let arguments = nvcc::translate(Arguments::parse(words, Device::Cuda), &mut notes)?;
+    notes.extend(cuda_steps::notes(&arguments));
     Kernels::of_objects(&arguments).linked_for_cuda()?;
     let plan = CudaPlan { prefix: &prefix, nvcc, cxx, static_lib: own.static_lib };
     if own.show == Some(Show::Calls) {
