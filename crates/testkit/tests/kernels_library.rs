@@ -94,7 +94,11 @@ fn buffers_that_overlap_in_part_are_refused() {
     for (case, (call, why)) in calls.into_iter().enumerate() {
         let line = format!("{call}: source = ");
         for pes in [1, 2] {
-            program.job(pes).args([case.to_string()]).run().failure(1, &[&line, why, "(kernel overlaps, block"]);
+            program
+                .job(pes)
+                .args([case.to_string()])
+                .run()
+                .failure(1, &[&line, why, "(kernel overlaps, block"]);
         }
     }
 }
