@@ -166,9 +166,13 @@ static inline void measure_launch(const std::string &name, long most, const std:
 }
 
 static inline __device__ uint64_t device_clock() {
+#ifdef DUSHMEM_EMU
+  return (uint64_t)(now_us() * 1e3);
+#else
   uint64_t t;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t));
   return t;
+#endif
 }
 
 /* Contents: what PE `pe` has at element i. */
