@@ -159,7 +159,9 @@ template <class T> static T *symmetric(size_t n) {
 int main() {
   dushmem_init();
   const int me = dushmem_my_pe(), n = dushmem_n_pes(), left = (me + n - 1) % n, right = (me + 1) % n;
-  OK(cudaSetDevice(dushmem_team_my_pe(DUSHMEMX_TEAM_NODE)));
+  int devices = 0;
+  OK(cudaGetDeviceCount(&devices));
+  OK(cudaSetDevice(dushmem_team_my_pe(DUSHMEMX_TEAM_NODE) % devices));
   cudaStream_t stream;
   OK(cudaStreamCreate(&stream));
   Heap h = {symmetric<int>(4096), symmetric<double>(4096), symmetric<long long>(64), symmetric<uint64_t>(64),

@@ -347,7 +347,9 @@ template <class S> static void at_scope(const char *name, unsigned blocks, unsig
 
 int main() {
   dushmem_init();
-  OK(cudaSetDevice(dushmem_team_my_pe(DUSHMEMX_TEAM_NODE)));
+  int devices = 0;
+  OK(cudaGetDeviceCount(&devices));
+  OK(cudaSetDevice(dushmem_team_my_pe(DUSHMEMX_TEAM_NODE) % devices));
   OK(cudaStreamCreate(&stream));
   heap = {symmetric<char>(groups * room), symmetric<long long>(groups * 64), symmetric<uint64_t>(groups * 8), nullptr};
   OK(cudaMallocManaged(&heap.local, groups * room));

@@ -22,17 +22,17 @@
 
 enum { MOST_PES = 16 };
 
-/* What the PEs share beside the library under test. */
+/* What the PEs share beside the library under test. One for all sources. */
 struct Shared {
   std::atomic<int> arrived, round, failed;
   std::atomic<long> chosen;
   double told[MOST_PES];
   char blob[4096];
 };
-static Shared *shared;
-static int me, n;
-static cudaStream_t stream;
-static double *result; /* pinned: what a kernel has measured */
+inline Shared *shared;
+inline int me, n;
+inline cudaStream_t stream;
+inline double *result; /* pinned: what a kernel has measured */
 
 #define CUDA(call)                                                                                           \
   do {                                                                                                       \
@@ -87,8 +87,8 @@ static inline void wrong(const std::string &name, const char *what, long long go
   std::fflush(stdout);
 }
 
-static double budget_us = 15000; /* of a sample */
-static int samples = 5;
+inline double budget_us = 15000; /* of a sample */
+inline int samples = 5;
 
 /* How often something runs in a sample, if once takes `once` microseconds on PE 0: the same on all PEs. */
 static inline long times_for(double once, long most) {
@@ -166,9 +166,13 @@ static inline void measure_launch(const std::string &name, long most, const std:
 }
 
 static inline __device__ uint64_t device_clock() {
+#ifdef DUSHMEM_EMU
+  return (uint64_t)(now_us() * 1e3);
+#else
   uint64_t t;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t));
   return t;
+#endif
 }
 
 /* Contents: what PE `pe` has at element i. */

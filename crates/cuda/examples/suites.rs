@@ -5,8 +5,11 @@ use dushmem_core::env::{Settings, TransportKind};
 use dushmem_core::error::Call;
 use dushmem_core::job::PeState;
 use dushmem_core::world::{InitOptions, World};
-use dushmem_cuda::Cuda;
-use dushmem_testkit::suites::{self, Pe, matrix};
+use dushmem_cuda::context::Context;
+use dushmem_cuda::lane::Lane;
+use dushmem_cuda::waiting::Waiting;
+use dushmem_cuda::{Cuda, driver};
+use dushmem_testkit::suites::{self, Pe, look_by, matrix};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -37,12 +40,34 @@ const SUITES: &[Suite] = suites! {
     errors: wrong_pe, wrong_addresses, null, misaligned, wrong_numbers;
 };
 
+/// Arrays are looked at in a stream of their own, which waits for none of the library's.
+fn copy(dest: usize, source: usize, bytes: usize) {
+    thread_local! {
+        static LANE: Lane = {
+            let driver = driver::get().unwrap_or_else(|why| panic!("{why}"));
+            let context = Context::primary(driver, 0).unwrap_or_else(|why| panic!("{why}"));
+            Lane::new(&Arc::new(context)).unwrap_or_else(|why| panic!("{why}"))
+        };
+    }
+    if bytes == 0 {
+        return;
+    }
+    LANE.with(|lane| {
+        let driver = driver::get().unwrap_or_else(|why| panic!("{why}"));
+        // SAFETY: arrays of the suites, and their vectors; finish waits.
+        lane.begin(|stream| unsafe { driver.memcpy_async(dest as _, source as _, bytes, stream) })
+            .and_then(|()| lane.finish(&Waiting::alone()))
+            .unwrap_or_else(|why| panic!("a copy of {bytes} bytes from {source:#x} to {dest:#x}: {why:?}"));
+    });
+}
+
 /// Heap of a PE on the device: room for every suite.
 const HEAP: u64 = 256 << 20;
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    look_by(copy);
     let chosen = |module: Option<&&str>| {
         let module = module.copied();
         SUITES.iter().filter(move |suite| module.is_none_or(|module| suite.0 == module)).collect::<Vec<_>>()

@@ -230,6 +230,8 @@ impl Plan {
     ) {
         let (output, ended) = watched(command, limit);
         let mut bad = ended.err();
+        // What the program says of itself tells more than how it ended.
+        let mut told = None;
         let mut done = false;
         for line in output.lines() {
             let words: Vec<&str> = line.split('\t').collect();
@@ -245,11 +247,12 @@ impl Plan {
                     }
                 }
                 ["wrong", ..] => bad = Some(format!("wrong data: {}", words[1..].join(": "))),
-                ["error", why, ..] => bad = bad.or_else(|| Some(why.to_owned())),
+                ["error", why, ..] => told = told.or_else(|| Some(why.to_owned())),
                 ["done"] => done = true,
                 _ => {}
             }
         }
+        bad = told.or(bad);
         if !done && bad.is_none() {
             bad = Some("it ended early".to_owned());
         }
@@ -361,6 +364,7 @@ mod tests {
         assert_eq!(taken("true").failures[0].why, "it ended early");
         let wrong = taken(r"printf 'wrong\ta\tPE 1: an element\ndone\n'");
         assert_eq!(wrong.failures[0].why, "wrong data: a: PE 1: an element");
+        assert_eq!(taken(r"printf 'error\tPE 1: no GPU\n'; exit 1").failures[0].why, "PE 1: no GPU");
         assert!(taken("echo done").failures.is_empty());
     }
 

@@ -36,4 +36,4 @@ pub mod until;
 mod backend;
 mod coll_calls;
 pub use backend::{Backend, loopback, matrix, shm};
-pub use pe::{Pe, Sym};
+pub use pe::{Pe, Sym, look_by};

@@ -19,7 +19,7 @@ use dushmem_core::team::Team;
 use dushmem_core::until::{Cmp, CmpValues, WaitInt};
 use dushmem_core::world::World;
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// One PE.
 #[derive(Clone, Debug)]
@@ -60,6 +60,19 @@ impl<T> Copy for Sym<T> {}
 // SAFETY: an address; its accesses are volatile, as in every PE.
 unsafe impl<T: Send> Send for Sym<T> {}
 
+/// How bytes are copied between the host and memory that it does not reach: to, from, how many.
+pub type Copier = fn(usize, usize, usize);
+
+static COPIER: OnceLock<Copier> = OnceLock::new();
+
+/// Has arrays be looked at and changed by copies: for devices whose memory the CPU does not reach.
+///
+/// # Panics
+/// The second time.
+pub fn look_by(copier: Copier) {
+    assert!(COPIER.set(copier).is_ok(), "arrays are copied in one way");
+}
+
 impl<T: Scalar> Sym<T> {
     /// Address of element `i`; one past the end is allowed.
     #[track_caller]
@@ -99,6 +112,9 @@ impl<T: Scalar> Sym<T> {
     #[track_caller]
     pub fn read(self, i: usize) -> T {
         assert!(i < self.len);
+        if COPIER.get().is_some() {
+            return self.part(i, 1)[0];
+        }
         // SAFETY: an own element; others write it as the suite allows, hence volatile.
         unsafe { reach(self.at(i)).read_volatile() }
     }
@@ -107,6 +123,9 @@ impl<T: Scalar> Sym<T> {
     #[track_caller]
     pub fn write(self, i: usize, value: T) {
         assert!(i < self.len);
+        if COPIER.get().is_some() {
+            return self.store(i, &[value]);
+        }
         // SAFETY: as in `read`.
         unsafe { reach(self.at(i)).write_volatile(value) }
     }
@@ -120,6 +139,9 @@ impl<T: Scalar> Sym<T> {
     #[track_caller]
     pub fn store(self, from: usize, values: &[T]) {
         assert!(from + values.len() <= self.len);
+        if let Some(copy) = COPIER.get() {
+            return copy(self.at(from) as usize, values.as_ptr() as usize, size_of_val(values));
+        }
         // SAFETY: own elements, which nobody else accesses while the suite stores.
         unsafe { reach(self.at(from)).cast::<u8>().copy_from(values.as_ptr().cast(), size_of_val(values)) };
     }
@@ -134,9 +156,13 @@ impl<T: Scalar> Sym<T> {
     pub fn part(self, from: usize, len: usize) -> Vec<T> {
         assert!(from + len <= self.len);
         let mut all = Vec::<T>::with_capacity(len);
+        let bytes = len * size_of::<T>();
         // SAFETY: own elements, of which any bytes are values; the vector has room for them.
         unsafe {
-            all.as_mut_ptr().cast::<u8>().copy_from(reach(self.at(from)).cast(), len * size_of::<T>());
+            match COPIER.get() {
+                Some(copy) => copy(all.as_mut_ptr() as usize, self.at(from) as usize, bytes),
+                None => all.as_mut_ptr().cast::<u8>().copy_from(reach(self.at(from)).cast(), bytes),
+            }
             all.set_len(len);
         }
         all
