@@ -85,7 +85,7 @@ template <class S, class T> __device__ void copies_of(Heap h, int *wrong, int se
       }
 }
 
-template <class S> __global__ void copies(Heap h, int *wrong) {
+template <class S> __global__ __launch_bounds__(512) void copies(Heap h, int *wrong) {
   copies_of<S, char>(h, wrong, 1);
   copies_of<S, short>(h, wrong, 2);
   copies_of<S, int>(h, wrong, 3);
@@ -95,7 +95,7 @@ template <class S> __global__ void copies(Heap h, int *wrong) {
 }
 
 // Within the own memory source and dest may overlap.
-template <class S> __global__ void overlaps(Heap h, int *wrong) {
+template <class S> __global__ __launch_bounds__(512) void overlaps(Heap h, int *wrong) {
   const group me = who(S{});
   char *const at = h.bytes + me.number * room + 128;
   const int shifts[] = {-64, -5, -1, 1, 3, 64}, counts[] = {2, 33, 64, 333};
@@ -136,7 +136,7 @@ template <class S, class T> __device__ void strided_of(Heap h, int *wrong) {
   iput<S>(context{4}, (T *)nullptr, (const T *)nullptr, 1, 1, 0, right);
   impl::sync(S{});
 }
-template <class S> __global__ void strided(Heap h, int *wrong) {
+template <class S> __global__ __launch_bounds__(512) void strided(Heap h, int *wrong) {
   strided_of<S, unsigned char>(h, wrong);
   strided_of<S, short>(h, wrong);
   strided_of<S, float>(h, wrong);
@@ -144,7 +144,7 @@ template <class S> __global__ void strided(Heap h, int *wrong) {
 }
 
 // Who sees the signal sees what all threads of the scope have put. Credits come back.
-template <class S> __global__ void signals(Heap h, int *wrong) {
+template <class S> __global__ __launch_bounds__(512) void signals(Heap h, int *wrong) {
   const group me = who(S{});
   const int pe = my_pe(), npes = n_pes(), right = (pe + 1) % npes, left = (pe + npes - 1) % npes;
   uint64_t *const arrived = h.signals + me.number * 8, *const credit = arrived + 1, *const sum = arrived + 2;
@@ -224,14 +224,14 @@ template <class S, class T> __device__ void sets_of(Heap h, int *wrong, T *words
   EXPECT(heard[0] == any && any < size_t(n));
   impl::sync(S{});
 }
-template <class S> __global__ void sets(Heap h, int *wrong) {
+template <class S> __global__ __launch_bounds__(512) void sets(Heap h, int *wrong) {
   long long *const words = h.words + who(S{}).number * 64;
   sets_of<S, long long>(h, wrong, words);
   sets_of<S, unsigned>(h, wrong, (unsigned *)(words + 16));
 }
 
 // Words of two bytes are not updated by atomics: by p, which stores them at once.
-template <class S> __global__ void narrow(Heap h, int *wrong) {
+template <class S> __global__ __launch_bounds__(512) void narrow(Heap h, int *wrong) {
   const group me = who(S{});
   const int right = (my_pe() + 1) % n_pes();
   short *const words = (short *)(h.words + me.number * 64 + 40);
@@ -241,7 +241,7 @@ template <class S> __global__ void narrow(Heap h, int *wrong) {
 }
 
 // Every thread's own stores are ordered before the flag that one of them sets; quiet completes those of all.
-template <class S> __global__ void orders(Heap h, int *wrong) {
+template <class S> __global__ __launch_bounds__(512) void orders(Heap h, int *wrong) {
   const group me = who(S{});
   const int pe = my_pe(), npes = n_pes(), right = (pe + 1) % npes, left = (pe + npes - 1) % npes;
   int *const far = (int *)(h.bytes + me.number * room);

@@ -198,10 +198,10 @@ template <class T> static void add_p(const char *name, void (*function)(T *, T, 
 
 // Waits for what the neighbour puts, then copies what is there.
 static void nines(const Case &c, int count) {
-  static std::vector<char *> sources;
-  char *source = new char[c.type->bytes * (size_t)count];
+  // A graph copies from memory that the device addresses only.
+  char *source = nullptr;
+  if (hipHostMalloc((void **)&source, c.type->bytes * (size_t)count) != hipSuccess) failures++;
   for (int i = 0; i < count; i++) c.type->store(source + c.type->bytes * (size_t)i, 9);
-  sources.push_back(source);
   dushmemx_putmem_on_stream(c.buffer, source, c.type->bytes * (size_t)count, right(), stream);
   dushmemx_quiet_on_stream(stream);
 }

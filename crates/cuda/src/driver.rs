@@ -117,11 +117,17 @@ fn load() -> Result<Driver> {
 }
 
 /// Streams that share one of the driver's queues wait for each other, and a stream of the library may then wait for a
-/// kernel that waits for what the stream does. The driver takes the number from the environment when it starts.
+/// kernel that waits for what the stream does; and a kernel that is loaded at its first launch waits for all that run. The
+/// driver takes both from the environment when it starts. A server of MPS has few queues for all of its clients.
 fn ask_for_queues() {
-    if std::env::var_os(CONNECTIONS_VARIABLE).is_none() && dushmem_os::image::threads() == 1 {
-        // SAFETY: no other thread reads the environment now.
-        unsafe { std::env::set_var(CONNECTIONS_VARIABLE, "32") };
+    let mps = std::env::var_os("CUDA_MPS_PIPE_DIRECTORY").is_some();
+    for (name, value) in
+        [(CONNECTIONS_VARIABLE, if mps { "8" } else { "32" }), ("CUDA_MODULE_LOADING", "EAGER")]
+    {
+        if std::env::var_os(name).is_none() && dushmem_os::image::threads() == 1 {
+            // SAFETY: no other thread reads the environment now.
+            unsafe { std::env::set_var(name, value) };
+        }
     }
 }
 

@@ -110,6 +110,10 @@ impl Failure {
             COMPAT_NOT_SUPPORTED => {
                 "the compatibility library of CUDA does not support this GPU: install a newer driver"
             }
+            MPS_MAX_CONNECTIONS => {
+                "MPS has few queues for all its clients: unset CUDA_DEVICE_MAX_CONNECTIONS, or set 64 divided by the PEs \
+                 of a GPU"
+            }
             MPS_FIRST..=MPS_LAST => {
                 "the MPS daemon that CUDA_MPS_PIPE_DIRECTORY names can't serve this process: start it, or unset the \
                  variable"

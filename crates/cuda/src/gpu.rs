@@ -277,7 +277,8 @@ impl Gpu {
 
     pub(crate) fn agree(&self, agreed: Agreed) {
         let _ = self.agreed.set(agreed);
-        if agreed.on_one > 1 && self.pe == Some(0) {
+        // Processes have queues of their own.
+        if agreed.sharing == Sharing::Threads && self.pe == Some(0) {
             crate::device::warn_of_few_queues(self.pe);
         }
     }

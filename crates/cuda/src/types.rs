@@ -281,6 +281,7 @@ pub mod errors {
         SYSTEM_DRIVER_MISMATCH: u32 = 803;
         COMPAT_NOT_SUPPORTED: u32 = 804;
         MPS_FIRST: u32 = 805;
+        MPS_MAX_CONNECTIONS: u32 = 809;
         MPS_LAST: u32 = 810;
         CAPTURE_FIRST: u32 = 900;
         CAPTURE_LAST: u32 = 908;

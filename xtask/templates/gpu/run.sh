@@ -26,7 +26,6 @@ done
 ((${#stages[@]})) || { echo "$usage"; exit 2; }
 
 export PATH=$here/prefix/bin:$PATH:/usr/local/cuda/bin LD_LIBRARY_PATH=$here/prefix/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-export CUDA_DEVICE_MAX_CONNECTIONS=${CUDA_DEVICE_MAX_CONNECTIONS:-32}
 work=$(mktemp -d /tmp/dushmem-pack-XXXXXX)
 logs=$work/logs
 mkdir -p "$logs" "$out"

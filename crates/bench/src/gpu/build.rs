@@ -102,7 +102,7 @@ impl Workshop {
                 let lib = nvshmem.join("lib");
                 command.arg("-rdc=true").arg("-I").arg(nvshmem.join("include")).arg("-L").arg(&lib);
                 // The wheel has no name of the host library without a number.
-                command.arg(lib.join("libnvshmem_host.so.3")).args([
+                command.arg("-Xlinker").arg(lib.join("libnvshmem_host.so.3")).args([
                     "-lnvshmem_device",
                     "-lcuda",
                     "-lpthread",
@@ -145,9 +145,9 @@ impl Workshop {
     /// A run of it.
     pub fn command(&self, library: Library) -> Command {
         let mut command = Command::new(self.programs.join(library.program()));
-        // Streams that wait for each other need connections of their own.
+        // As many as eight clients of one MPS server can have, for both libraries alike.
         if env::var_os("CUDA_DEVICE_MAX_CONNECTIONS").is_none() {
-            command.env("CUDA_DEVICE_MAX_CONNECTIONS", "32");
+            command.env("CUDA_DEVICE_MAX_CONNECTIONS", "8");
         }
         if library == Library::Nvshmem {
             let own = self.nvshmem.iter().map(|folder| folder.join("lib"));

@@ -16,7 +16,9 @@ pub const LOGS: &str = "CUDA_MPS_LOG_DIRECTORY";
 pub const VARIABLE: &str = "DUSHMEM_GPU_SHARE";
 /// Hardware queues of a context. With the usual 8, streams that wait for each other by memory operations can stand
 /// behind each other in one queue, for ever.
-pub const CONNECTIONS: (&str, &str) = ("CUDA_DEVICE_MAX_CONNECTIONS", "32");
+const QUEUES: usize = 32;
+/// Queues of all processes that a server of MPS takes: with 4 clients of 32 each, an H200 made no context any more.
+const QUEUES_OF_MPS: usize = 64;
 
 /// What the user asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +82,23 @@ pub fn arrange(
             })),
         Share::Auto => Ok(Sharing::default()),
     }
+}
+
+/// What PEs get unless the user has set it: the number of queues, and that a program's kernels are loaded when it starts.
+/// One that is loaded at its first launch waits for kernels that run, which may wait for it.
+pub fn of_cuda(
+    asked: Option<Share>,
+    pes: usize,
+    get: &dyn Fn(&str) -> Option<OsString>,
+) -> Result<[(&'static str, String); 2], RunError> {
+    let mps = match choose(asked, get)? {
+        Some((Share::Mps, _)) => true,
+        Some((Share::Plain, _)) => false,
+        Some((Share::Auto, _)) => helps(pes, count(get)),
+        None => pipes(get).join("control").exists(),
+    };
+    let queues = if mps { (QUEUES_OF_MPS / pes.max(1)).clamp(2, QUEUES) } else { QUEUES };
+    Ok([("CUDA_DEVICE_MAX_CONNECTIONS", queues.to_string()), ("CUDA_MODULE_LOADING", "EAGER".to_owned())])
 }
 
 /// Whether a daemon is of use: some PEs have the same GPU.
@@ -170,6 +189,16 @@ mod tests {
         let seen = |there, list: &str| visible(there, Some(OsStr::new(list)));
         assert_eq!((visible(4, None), seen(4, ""), seen(4, "1"), seen(4, "0, 2")), (4, 0, 1, 2));
         assert_eq!((seen(4, "0,-1,2"), seen(1, "0,1"), seen(8, "GPU-8932f937,GPU-1")), (1, 1, 2));
+    }
+
+    #[test]
+    fn clients_of_mps_divide_its_queues() {
+        let queues = |share, pes| of_cuda(Some(share), pes, &|_| None).unwrap()[0].1.clone();
+        assert_eq!(
+            ["32", "32", "16", "8", "2"].map(str::to_owned),
+            [1, 2, 4, 8, 64].map(|pes| queues(Share::Mps, pes))
+        );
+        assert_eq!(queues(Share::Plain, 8), "32");
     }
 
     #[test]

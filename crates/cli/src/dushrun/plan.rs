@@ -81,7 +81,7 @@ impl Plan {
         let mut pes = Vec::with_capacity(total);
         for (part, count) in parts.iter().zip(counts) {
             let program = std::rc::Rc::new(program(&part.command)?);
-            let env = std::rc::Rc::new(environment(&part.env)?);
+            let env = std::rc::Rc::new(environment(&part.env, cli.gpu_share, total)?);
             for _ in 0..count {
                 let pe = pes.len();
                 let program = match debugger::style(cli.gdb, pe, total, windows) {
@@ -119,7 +119,7 @@ fn c_string(text: OsString) -> Result<CString, RunError> {
 /// Variables that only dushrun sets.
 const OWN: [&str; 3] = [dushmem_boot::launch::VARIABLE, "DUSHMEM_PE", "DUSHMEM_NPES"];
 
-fn environment(set: &[OsString]) -> Result<Vec<CString>, RunError> {
+fn environment(set: &[OsString], share: Option<Share>, pes: usize) -> Result<Vec<CString>, RunError> {
     let mut extra: Vec<(&OsStr, OsString)> = Vec::new();
     for word in set {
         let bytes = word.as_bytes();
@@ -140,9 +140,10 @@ fn environment(set: &[OsString]) -> Result<Vec<CString>, RunError> {
         };
         extra.push((name, value));
     }
-    let (connections, many) = gpus::CONNECTIONS;
-    if std::env::var_os(connections).is_none() && !extra.iter().any(|(name, _)| *name == connections) {
-        extra.push((OsStr::new(connections), many.into()));
+    for (name, value) in gpus::of_cuda(share, pes, &|name| std::env::var_os(name))? {
+        if std::env::var_os(name).is_none() && !extra.iter().any(|(set, _)| *set == name) {
+            extra.push((OsStr::new(name), value.into()));
+        }
     }
     let inherited = std::env::vars_os()
         .filter(|(name, _)| !OWN.iter().any(|own| name == own) && !extra.iter().any(|(set, _)| name == set));
