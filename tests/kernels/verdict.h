@@ -63,6 +63,7 @@ static inline void begin() {
   CUDA(cudaStreamCreate(&stream));
   CUDA(cudaMalloc((void **)&bad, sizeof *bad));
   CUDA(cudaMemset(bad, 0, sizeof *bad));
+  CUDA(cudaDeviceSynchronize()); /* the library reads it by streams of its own */
 }
 
 /* After kernels of all PEs. */

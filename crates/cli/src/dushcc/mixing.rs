@@ -9,8 +9,10 @@ use std::path::PathBuf;
 const EMULATOR: &[u8] = b"dushmem_emu_";
 /// In every object that dushcc compiles for the CPU from a source with kernels, as a part of a C++ symbol.
 const FOR_CPU: &[u8] = b"dushmem3emu10unit_kinds";
-/// In every object that nvcc compiles from a source with kernels.
-const FOR_CUDA: &[u8] = b"__cudaUnregisterFatBinary";
+/// In objects that nvcc compiles from a source with kernels: as a whole, and with relocatable device code, of old and
+/// new versions.
+const FOR_CUDA: [&[u8]; 3] =
+    [b"__cudaUnregisterFatBinary", b"__cudaRegisterLinkedBinary", b"__nv_cudaEntityRegisterCallback"];
 
 /// The first object or archive of each kind among the inputs of a link.
 #[derive(Debug, Default)]
@@ -34,14 +36,14 @@ impl Kernels {
             let object = matches!(path.extension().map(OsStr::as_bytes), Some(b"o" | b"a" | b"lo"));
             // What can't be read is the linker's to tell.
             let Some(bytes) = object.then(|| fs::read(path).ok()).flatten() else { continue };
-            let note = |place: &mut Option<PathBuf>, text: &[u8]| {
-                if place.is_none() && holds(&bytes, text) {
+            let note = |place: &mut Option<PathBuf>, texts: &[&[u8]]| {
+                if place.is_none() && texts.iter().any(|text| holds(&bytes, text)) {
                     *place = Some(path.to_owned());
                 }
             };
-            note(&mut found.emulator, EMULATOR);
-            note(&mut found.cpu, FOR_CPU);
-            note(&mut found.cuda, FOR_CUDA);
+            note(&mut found.emulator, &[EMULATOR]);
+            note(&mut found.cpu, &[FOR_CPU]);
+            note(&mut found.cuda, &FOR_CUDA);
         }
         found
     }

@@ -158,6 +158,8 @@ fn mpi(family: &str) {
     for (pes, line) in [(1, "1 of 1\n"), (4, "3 of 4\n")] {
         let job = Job::of(Path::new("mpirun"))
             .words(&format!("--allow-run-as-root --oversubscribe -np {pes}"))
+            // Several mpiruns that make the same folder at once get into each other's way.
+            .env("OMPI_MCA_orte_tmpdir_base", &folder.file(""))
             .args([&program]);
         let outcome = job.run();
         assert!(outcome.code == 0 && outcome.stdout == line, "{outcome:#?}");
