@@ -9,7 +9,7 @@ use crate::error::{Call, Error, Result};
 use crate::job::WaitRecord;
 use crate::sync::tag;
 use crate::team::Team;
-use crate::wait::{Doorbell, wait_for};
+use crate::wait::wait_for;
 use crate::world::World;
 use std::time::Duration;
 
@@ -98,7 +98,7 @@ pub(crate) struct Meeting {
 
 // loom's atomics are larger.
 #[cfg(not(loom))]
-const _: () = assert!(OFFSET + size_of::<Meeting>() <= 4096 && size_of::<Doorbell>() <= OFFSET);
+const _: () = assert!(OFFSET + size_of::<Meeting>() <= 4096 && size_of::<crate::wait::Doorbell>() <= OFFSET);
 
 impl World {
     fn meeting(&self, pe: usize) -> &Meeting {

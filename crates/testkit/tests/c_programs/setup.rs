@@ -159,7 +159,7 @@ fn mpi(family: &str) {
         let job = Job::of(Path::new("mpirun"))
             .words(&format!("--allow-run-as-root --oversubscribe -np {pes}"))
             // Several mpiruns that make the same folder at once get into each other's way.
-            .env("OMPI_MCA_orte_tmpdir_base", &folder.file(""))
+            .env("OMPI_MCA_orte_tmpdir_base", folder.file(""))
             .args([&program]);
         let outcome = job.run();
         assert!(outcome.code == 0 && outcome.stdout == line, "{outcome:#?}");
