@@ -12,6 +12,11 @@ use std::process::Command;
 /// What GPUs from this one on load.
 const ARCHITECTURE: &str = "compute_80";
 
+/// The version of PTX that the texts say they are: what the oldest driver that will do reads, that of CUDA 12.4. nvcc writes
+/// its own version, and has no switch for another. What such a driver does not know is an error: ptxas, which makes the
+/// machine code of the same text, refuses what is newer than the version in it.
+const ISA: &str = "8.4";
+
 /// Machine code beside the text, which is in the same file too.
 const COMPILED: &str = "arch=compute_80,code=[sm_80,sm_90,compute_80]";
 
@@ -37,8 +42,9 @@ pub fn command(arguments: &[String]) -> Result<(), String> {
     let release = release(&nvcc)?;
     let work = target()?.join("ptx");
     let mut differ = Vec::new();
-    for source in sources()? {
-        let text = compiled(&nvcc, &source, &release)?;
+    let modules = modules()?;
+    for source in &modules {
+        let text = compiled(&nvcc, source, &release)?;
         let name = source.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let place = |folder: &Path, kind: &str| folder.join(format!("{name}.{kind}"));
         let folder = if check { work.clone() } else { root().join(TEXTS) };
@@ -57,6 +63,13 @@ pub fn command(arguments: &[String]) -> Result<(), String> {
         let compiled = fs::read(place(&root().join(TEXTS), "fatbin")).unwrap_or_default();
         if compiled.is_empty() || (there == text && compiled != code) {
             differ.push(format!("{TEXTS}/{name}.fatbin is not what the text gives"));
+        }
+    }
+    for stray in strays(&modules)? {
+        if check {
+            differ.push(format!("{TEXTS}/{} is made of no source", shown_name(&stray)));
+        } else {
+            fs::remove_file(&stray).map_err(|error| format!("{}: {}", stray.display(), reason(&error)))?;
         }
     }
     if differ.is_empty() {
@@ -87,13 +100,48 @@ fn entries(text: &str) -> Vec<String> {
     found
 }
 
-fn sources() -> Result<Vec<PathBuf>, String> {
-    let folder = root().join(SOURCES);
+/// Files of a folder, in order.
+fn files(folder: &str) -> Result<Vec<PathBuf>, String> {
+    let folder = root().join(folder);
     let entries =
         fs::read_dir(&folder).map_err(|error| format!("{}: {}", folder.display(), reason(&error)))?;
     let mut found: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    found.retain(|path| path.extension().is_some_and(|extension| extension == "cu"));
     found.sort();
+    Ok(found)
+}
+
+fn has_extension(path: &Path, wanted: &str) -> bool {
+    path.extension().is_some_and(|extension| extension == wanted)
+}
+
+fn shown_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// Sources that become modules: those that no other one includes.
+fn modules() -> Result<Vec<PathBuf>, String> {
+    let mut found = files(SOURCES)?;
+    found.retain(|path| has_extension(path, "cu"));
+    let mut parts = Vec::new();
+    for source in &found {
+        let text =
+            fs::read_to_string(source).map_err(|error| format!("{}: {}", source.display(), reason(&error)))?;
+        parts.extend(parts_of(&text));
+    }
+    found.retain(|path| !parts.contains(&shown_name(path)));
+    Ok(found)
+}
+
+/// Other sources that a source includes.
+fn parts_of(text: &str) -> Vec<String> {
+    let included = text.lines().filter_map(|line| line.strip_prefix("#include \"")?.strip_suffix('"'));
+    included.filter(|name| name.ends_with(".cu")).map(str::to_owned).collect()
+}
+
+/// What is there of sources that are gone.
+fn strays(modules: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
+    let mut found = files(TEXTS)?;
+    found.retain(|path| !modules.iter().any(|module| module.file_stem() == path.file_stem()));
     Ok(found)
 }
 
@@ -146,11 +194,14 @@ fn assembled(nvcc: &Path, ptx: &Path, fatbin: &Path) -> Result<Vec<u8>, String> 
     fs::read(fatbin).map_err(|error| format!("{}: {}", fatbin.display(), reason(&error)))
 }
 
-/// Without what depends on the machine; the state of the module can be found by its name.
+/// Without what depends on the machine, for old drivers; the state of the module can be found by its name.
 fn settled(text: &str) -> String {
     let lines = text.lines().filter(|line| !line.starts_with("//") && !line.trim().is_empty());
     let mut all: Vec<String> = lines.map(without_hashes).collect();
     for line in &mut all {
+        if line.starts_with(".version ") {
+            *line = format!(".version {ISA}");
+        }
         let variable = line.starts_with(".global") || line.starts_with(".const");
         if variable && line.contains(" dushmem_impl_state[") {
             line.insert_str(0, ".visible ");
@@ -200,6 +251,16 @@ mod tests {
         assert!(!settled.contains("//") && !settled.contains("d15a89f9") && !settled.contains("be39cbc6"));
         assert!(settled.contains("_INTERNAL_00000000_7_move_cu_000000007dushmem"), "{settled}");
         assert!(settled.contains("\n.visible .const .align 8 .b8 dushmem_impl_state[96];"), "{settled}");
+        assert!(settled.starts_with(&format!(".version {ISA}\n")), "{settled}");
+    }
+
+    #[test]
+    fn a_source_that_another_includes_is_no_module() {
+        let text = "#include \"one.cu\"\n#include \"library.h\"\n#include <two.cu>\n// #include \"three.cu\"\n";
+        assert_eq!(parts_of(text), ["one.cu"]);
+        let modules: Vec<String> = modules().unwrap().iter().map(|path| shown_name(path)).collect();
+        assert_eq!(modules, ["far.cu", "near.cu"]);
+        assert_eq!(strays(&super::modules().unwrap()).unwrap(), Vec::<PathBuf>::new());
     }
 
     #[test]
