@@ -176,7 +176,11 @@ impl Gpu {
         let mut maker = lock(&self.maker);
         if maker.is_none() {
             let data = Arc::clone(&self.data);
-            *maker = loading::beside("dushmem-stream", move || drop(data.make())).ok();
+            *maker = loading::beside("dushmem-stream", move || {
+                // Who needs it finds out why it can't be made.
+                let _ = data.make();
+            })
+            .ok();
         }
         Ok(())
     }

@@ -169,12 +169,7 @@ impl World {
     }
 
     /// Binds what each PE has found. Collective.
-    fn bind(
-        &self,
-        call: Call,
-        found: Result<Option<Arc<dyn HeapDevice>>>,
-        laps: &mut Laps,
-    ) -> Result<()> {
+    fn bind(&self, call: Call, found: Result<Option<Arc<dyn HeapDevice>>>, laps: &mut Laps) -> Result<()> {
         let (me, settings) = (self.my_pe() as usize, self.settings());
         let listener = Listener::new();
         let mut mine = match &found {
@@ -236,8 +231,12 @@ impl World {
         let kind = settings.heap_kind;
         let same = |offer: &Offer| offers.iter().position(|other| other.uuid == offer.uuid).unwrap_or(0);
         let (first, host_streams) = (offers.iter().map(same).collect(), self.internals().streams);
-        let (name, steps) = (device.name(), Arc::clone(&device));
+        let (name, starting) = (device.name(), Arc::clone(&device));
         let one = self.devices().changing();
+        if tables.is_err() {
+            // Memory that is being zeroed can't be given back.
+            let _ = starting.ready();
+        }
         let told = tables.and_then(|tables| {
             let tables = Tables::at(tables, plan.pes, plan.slots);
             let heap = DeviceHeap::new(Parts {
@@ -258,7 +257,7 @@ impl World {
             heap.tell(self)?;
             Ok(heap)
         });
-        laps.inner("state", steps.steps());
+        laps.inner("state", starting.steps());
         let heap = self.all_well(call, "preparing the devices", told)?;
         laps.lap("ready on all");
         let _ = self.devices().bound.set(heap);
@@ -319,11 +318,16 @@ impl World {
         };
         let others = |pe: usize| slice.wrapping_add_signed(delta[pe]);
         let wanted = Wanted { number: 0, at: slice, others: &others, bytes: need, peers };
-        let Chunk { own, theirs, at, reached } = self.chunk(call, device, &wanted, before, laps)?;
+        let Chunk { own, theirs, mut at, mut reached } = self.chunk(call, device, &wanted, before, laps)?;
         if !chunks {
             // Each lies where the driver has put it.
             slice = at[me];
-            let at = if here { self.everybodys(call, slice)? } else { at };
+            if here {
+                match self.everybodys(call, slice) {
+                    Ok(all) => at = all,
+                    Err(error) => reached = Err(error),
+                }
+            }
             delta = at.iter().map(|&at| at.wrapping_sub(slice) as isize).collect();
         }
         let chunks = Chunks { own: vec![own], theirs };
@@ -347,7 +351,8 @@ impl World {
         let mut reached = Ok(());
         for pe in 0..self.n_pes() as usize {
             // SAFETY: mapped as long as this world lives, which owns the heap that unpins it.
-            reached = reached.and_then(|()| unsafe { device.pin(window.peer(slice, pe), heap + len - slice) });
+            reached =
+                reached.and_then(|()| unsafe { device.pin(window.peer(slice, pe), heap + len - slice) });
         }
         let (delta, chunks) = (window.deltas().into(), Chunks::default());
         Laid { slice: 0, delta, mapped: 0, chunks, courier: None, reached }

@@ -104,7 +104,11 @@ impl World {
         let prepared = before.is_ok();
         let own = before.and_then(|()| device.begin_allocate(wanted.at, wanted.bytes));
         laps.lap("memory");
-        self.enough(call, device, prepared, &own, wanted.bytes)?;
+        if let Err(error) = self.enough(call, device, prepared, &own, wanted.bytes) {
+            // Memory that is being zeroed can't be given back.
+            let _ = device.ready();
+            return Err(error);
+        }
         laps.lap("enough for all");
         let own = own?;
         let mut chunk = Chunk { at: vec![0; n], theirs: Vec::new(), reached: Ok(()), own };
