@@ -42,6 +42,11 @@ impl Laps {
         self.last = now;
     }
 
+    /// The next step begins now: what was done since the last one is somebody else's.
+    pub fn resume(&mut self) {
+        self.last = Instant::now();
+    }
+
     /// A step that went on beside others has ended.
     pub fn beside(&mut self, name: &'static str, took: Duration) {
         self.steps.push(Step { name, took, beside: true });

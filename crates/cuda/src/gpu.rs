@@ -171,10 +171,10 @@ impl Gpu {
     pub(crate) fn finish_start(&self) -> Result<()> {
         self.settle()?;
         self.side.finish(&self.short).map_err(|why| why.doing("clearing new device memory"))?;
-        self.laps().lap("zeroing and state");
         // Its first user need not wait for this, and no start does.
         let mut maker = lock(&self.maker);
         if maker.is_none() {
+            self.laps().lap("zeroing and state");
             let data = Arc::clone(&self.data);
             *maker = loading::beside("dushmem-stream", move || {
                 // Who needs it finds out why it can't be made.
@@ -189,6 +189,7 @@ impl Gpu {
     pub(crate) fn settle(&self) -> Result<()> {
         let mut settled = lock(&self.settled);
         if !*settled {
+            self.laps().resume();
             let loaded = self.loading.wait()?;
             for module in loaded.library.modules() {
                 self.states.add_own(&self.context, module)?;
@@ -201,7 +202,7 @@ impl Gpu {
         Ok(())
     }
 
-    fn laps(&self) -> MutexGuard<'_, Laps> {
+    pub(crate) fn laps(&self) -> MutexGuard<'_, Laps> {
         lock(&self.laps)
     }
 

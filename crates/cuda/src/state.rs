@@ -112,11 +112,15 @@ impl Gpu {
         self.settle()?;
         let state = self.completed(state)?;
         let mut known = self.states.known();
-        known.state = Some(state);
+        let first = known.state.replace(state).is_none();
         let begun = known.variables.iter().try_for_each(|&variable| self.push(&state, variable));
         // Units are asked for the state from here on, too.
         drop(known);
         let told = if self.has_units() { units::tell(self, &state) } else { Ok(()) };
+        if first {
+            // The program's runtime may load all of its kernels now.
+            self.laps().lap("units");
+        }
         self.pushed()?;
         begun.and(told)
     }

@@ -88,7 +88,7 @@ fn start(boot: Arc<dyn Bootstrap>, settings: Settings, bounds: &[(&str, u64, u64
     let steps = steps(line);
     let waited: Vec<&str> = steps.iter().map(String::as_str).filter(|step| TOGETHER.contains(step)).collect();
     assert_eq!(waited, together, "PE {me} of {n}: {line}");
-    for step in ["properties", "stream", "pinned memory", "kernels", "zeroing and state", "choice"] {
+    for step in ["properties", "stream", "pinned memory", "kernels", "units", "zeroing and state", "choice"] {
         assert!(steps.iter().any(|there| there == step), "{step}: {line}");
     }
     // What is left is made while the program goes on, and is there when it is asked for.
@@ -127,3 +127,35 @@ pe_test!(with_the_heap_of_the_host, 3, |boot| {
         .collect();
     start(boot, settings, &bounds, &["offers", "ready on all"]);
 });
+
+/// A start in which a call of the driver fails on PE 1 only: all PEs have an error that says what it was.
+fn fails(boot: Arc<dyn Bootstrap>, failure: &str, what: &str) {
+    let (me, _) = boot.place();
+    let knob = [("CUDA_STANDIN_FAIL", failure)];
+    common::choose(if me == 1 { &knob } else { &[] });
+    let settings = Settings { heap_size: 16 << 20, team_slots: 16, ..Settings::defaults() };
+    let options = InitOptions { static_data: false, thread_pe: false, device: Some(&Cuda) };
+    let error = World::init(boot, &settings, options).map(drop).expect_err("a start that fails").to_string();
+    assert!(error.contains(what), "PE {me}: {error}");
+    assert!(me == 1 || error.contains("PE 1"), "PE {me}: {error}");
+}
+
+/// Each of the calls that come after PEs have begun to wait for each other.
+macro_rules! failures {
+    ($($name:ident: $failure:literal, $what:literal;)*) => {$(
+        pe_test!($name, 3, |boot| fails(boot, $failure, $what));
+    )*};
+}
+
+failures! {
+    without_a_stream: "cuStreamCreateWithPriority:1=2", "making a stream";
+    without_pinned_memory: "cuMemHostAlloc:1=2", "pinned host memory";
+    without_addresses: "cuMemAddressReserve:1+=2", "reserving";
+    without_memory: "cuMemCreate:1=2", "device memory";
+    without_access: "cuMemSetAccess:1=999", "device memory";
+    without_a_descriptor: "cuMemExportToShareableHandle:1=999", "export";
+    without_the_memory_of_a_peer: "cuMemImportFromShareableHandle:1=999", "importing a peer's device memory";
+    without_kernels: "cuModuleLoadData:1+=999", "loading the library's kernels";
+    without_zeros: "cuMemsetD8Async:1=999", "device memory";
+    without_a_state: "cuMemcpyAsync:2=999", "storing the state";
+}

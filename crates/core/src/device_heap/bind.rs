@@ -257,7 +257,7 @@ impl World {
             heap.tell(self)?;
             Ok(heap)
         });
-        laps.inner("state", starting.steps());
+        laps.inner("tables", starting.steps());
         let heap = self.all_well(call, "preparing the devices", told)?;
         laps.lap("ready on all");
         let _ = self.devices().bound.set(heap);

@@ -9,6 +9,7 @@ use crate::laps::Laps;
 use crate::size::Size;
 use crate::sync::tag;
 use crate::world::World;
+use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering;
 
 /// Least bytes of one chunk: getting one takes a millisecond, however large it is.
@@ -104,6 +105,14 @@ impl World {
         let prepared = before.is_ok();
         let own = before.and_then(|()| device.begin_allocate(wanted.at, wanted.bytes));
         laps.lap("memory");
+        // Before PEs wait for each other, since it takes as long as all the rest.
+        let exported = match (&own, wanted.peers) {
+            (Ok(own), Peers::Sent(_)) if n > 1 => Some(own.export()),
+            _ => None,
+        };
+        if exported.is_some() {
+            laps.lap("export");
+        }
         if let Err(error) = self.enough(call, device, prepared, &own, wanted.bytes) {
             // Memory that is being zeroed can't be given back.
             let _ = device.ready();
@@ -124,7 +133,18 @@ impl World {
                 at[me] = mine;
                 Ok(())
             }
-            Peers::Sent(courier) => self.import_sent(device, courier, wanted, &**own, theirs, at, laps),
+            Peers::Sent(courier) => {
+                // Who has nothing to give still takes part, so that nobody waits.
+                let (fd, failed) = match exported {
+                    Some(Ok(Export::Fd(fd))) => (Some(fd), None),
+                    Some(Err(error)) => (None, Some(error)),
+                    _ => (None, Some(Error::Device(format!("{} exports no descriptor", device.name())))),
+                };
+                let got = courier.exchange(wanted.number, fd.as_ref());
+                laps.lap("descriptors");
+                let got = got.and_then(|got| failed.map_or(Ok(got), Err));
+                got.and_then(|got| self.import_sent(device, wanted, own.len(), got, theirs, at))
+            }
             Peers::Told => self.import_told(call, device, &**own, theirs, at),
         };
         laps.lap("peers' memory");
@@ -173,34 +193,19 @@ impl World {
         Err(Error::NoDeviceMemory { request: bytes, pe, free: Size::show(free) })
     }
 
-    #[allow(clippy::too_many_arguments, reason = "parts of one call")]
+    /// Brings the memory of the peers into this process, whose descriptors have come.
     fn import_sent(
         &self,
         device: &dyn HeapDevice,
-        courier: &Courier,
         wanted: &Wanted<'_>,
-        own: &dyn DeviceMemory,
+        bytes: usize,
+        got: Vec<Option<OwnedFd>>,
         theirs: &mut Vec<Box<dyn DeviceMemory>>,
         at: &mut [usize],
-        laps: &mut Laps,
     ) -> Result<()> {
-        // Who has nothing to give still takes part, so that nobody waits.
-        let (fd, failed) = match own.export() {
-            Ok(Export::Fd(fd)) => (Some(fd), None),
-            Ok(Export::Opaque(_)) => {
-                (None, Some(Error::Device(format!("{} exports no descriptor of its memory", device.name()))))
-            }
-            Err(error) => (None, Some(error)),
-        };
-        laps.lap("export");
-        let got = courier.exchange(wanted.number, fd.as_ref())?;
-        laps.lap("descriptors");
-        if let Some(error) = failed {
-            return Err(error);
-        }
         for (pe, fd) in got.into_iter().enumerate().filter(|(pe, _)| *pe as i32 != self.my_pe()) {
             let lost = || Error::Device(format!("PE {pe} could not export its device memory"));
-            let memory = device.import(&Export::Fd(fd.ok_or_else(lost)?), (wanted.others)(pe), own.len())?;
+            let memory = device.import(&Export::Fd(fd.ok_or_else(lost)?), (wanted.others)(pe), bytes)?;
             at[pe] = memory.base();
             theirs.push(memory);
         }
