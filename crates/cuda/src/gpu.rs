@@ -169,8 +169,10 @@ impl Gpu {
 
     /// Waits for what the start has begun.
     pub(crate) fn finish_start(&self) -> Result<()> {
-        self.settle()?;
+        let settled = self.settle();
+        // Also without kernels: what is being zeroed may be given back next.
         self.side.finish(&self.short).map_err(|why| why.doing("clearing new device memory"))?;
+        settled?;
         // Its first user need not wait for this, and no start does.
         let mut maker = lock(&self.maker);
         if maker.is_none() {
