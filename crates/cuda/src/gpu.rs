@@ -67,7 +67,7 @@ pub struct Gpu {
     pub(crate) data: Lane,
     /// What must not wait for that: looks at words, states of modules.
     pub(crate) side: Lane,
-    pub(crate) pins: Mutex<Vec<crate::pins::Pin>>,
+    pub(crate) pins: crate::pins::Pins,
     pub(crate) spaces: Arc<Spaces>,
     pub(crate) waiting: Waiting,
     /// For waits within waits, whose own records stay.
@@ -90,6 +90,8 @@ pub(crate) struct Facts {
     pub chunks: bool,
     pub max_pitch: usize,
     pub write64: bool,
+    /// Whether the device's atomic operations and those of CPUs on memory of the host know of each other.
+    pub host_atomics: bool,
     pub blocks: u32,
 }
 
@@ -123,7 +125,7 @@ impl Gpu {
             far: Mutex::new(false),
             data,
             side,
-            pins: Mutex::default(),
+            pins: crate::pins::Pins::default(),
             spaces: Arc::new(Spaces::new(&context)),
             waiting,
             short,
@@ -289,7 +291,7 @@ impl Gpu {
         if state.remote > 0 || state.n_pes > KernelTeam::MOST_DIRECT as i32 {
             self.load_far()?;
         }
-        if state.remote > 0 && state.proxy == 0 {
+        if state.posts() && state.proxy == 0 {
             state.proxy = self.proxy.start(&self.context)?;
         }
         Ok(state)
@@ -392,6 +394,7 @@ impl Facts {
             chunks,
             max_pitch: number(ATTRIBUTE_MAX_PITCH).max(0) as usize,
             write64: number(ATTRIBUTE_STREAM_MEM_OPS_64) != 0,
+            host_atomics: number(ATTRIBUTE_HOST_NATIVE_ATOMICS) != 0,
             blocks: 1,
         })
     }

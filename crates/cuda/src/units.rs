@@ -30,8 +30,8 @@ pub unsafe fn add(module: *const Module) -> Result<()> {
         return Ok(());
     }
     for gpu in device::all() {
-        if let Some(state) = gpu.states.current().filter(|_| gpu.has_units()) {
-            push(&gpu, &state, Unit(module))?;
+        if let Some(state) = gpu.states.current() {
+            push(&gpu, &gpu.for_units(&state), Unit(module))?;
             gpu.pushed()?;
         }
     }

@@ -1,5 +1,5 @@
 //! The suites of `tests/cuda` in C++ as programs on the stand-in, with the installed library: as they are run on a GPU, but
-//! for kernels that use the device API.
+//! for kernels that use the device API in more than one thread.
 mod common;
 use dushmem_testkit::folder::Folder;
 use dushmem_testkit::installation::{prefix, root};
@@ -25,6 +25,11 @@ fn launches(source: &str) -> String {
 
 /// Compiles the suite `name`, and runs it with each number of PEs, each of which takes turns or not.
 fn run(name: &str, knobs: &[(&str, &str)]) {
+    run_and(name, &[], knobs, |_, _, _| ());
+}
+
+/// The same; `look` at the number of PEs, whether they run at the same time, and what was said on standard error.
+fn run_and(name: &str, flags: &[&str], knobs: &[(&str, &str)], look: fn(usize, bool, &str)) {
     let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".into());
     if !installed(&compiler) {
         return;
@@ -35,7 +40,9 @@ fn run(name: &str, knobs: &[(&str, &str)]) {
     fs::write(&source, launches(&text)).unwrap();
     let driver = cuda_standin::path();
     let made = Command::new(compiler)
-        .args(["-std=c++17", "-O1", "-pthread", "-o"])
+        .args(["-std=c++17", "-O1", "-pthread"])
+        .args(flags)
+        .arg("-o")
         .args([&program, &source])
         .arg("-I")
         .arg(root.join("crates/cuda-standin/include"))
@@ -63,6 +70,7 @@ fn run(name: &str, knobs: &[(&str, &str)]) {
         }
         let outcome = job.run();
         assert!(outcome.code == 0 && outcome.stdout == "all right\n", "{pes} PEs, MPS {mps}: {outcome:#?}");
+        look(pes, mps == "1", &outcome.stderr);
     }
 }
 
@@ -109,4 +117,39 @@ fn stream_order() {
 #[test]
 fn stream_graphs() {
     run("stream_graphs", &[("CUDA_STANDIN_HOST_ACCESS", "1")]);
+}
+
+/// Two devices, so that none is chosen before the launch.
+#[test]
+fn launch_limits() {
+    let knobs = [("CUDA_STANDIN_HOST_ACCESS", "1"), ("CUDA_STANDIN_DEVICES", "2")];
+    run_and("launch_limits", &[], &knobs, |pes, together, said| {
+        let why = format!("are resident at once, since {pes} PEs share the device (with fewer");
+        assert_eq!(said.contains(&why), together && pes > 1, "{said}");
+        assert!(said.contains("launch fewer, or a grid of 0, or ask"), "{said}");
+    });
+}
+
+/// By the device headers' code for GPUs, on a device whose atomic operations on memory of the host are none to the CPU. Of
+/// two devices none is chosen before there is something in the host's heap.
+const ON_DEVICE: [&str; 1] = ["-D__HIPCC__"];
+
+#[test]
+fn kernels_and_the_hosts_heap() {
+    for devices in ["1", "2"] {
+        let knobs = [("CUDA_STANDIN_HOST_ACCESS", "1"), ("CUDA_STANDIN_DEVICES", devices)];
+        run_and("host_words", &ON_DEVICE, &knobs, |_, _, _| ());
+    }
+}
+
+#[test]
+fn kernels_and_the_hosts_heap_alone() {
+    let knobs = [("CUDA_STANDIN_HOST_ACCESS", "1"), ("DUSHMEM_HEAP_KIND", "host")];
+    run_and("host_words", &ON_DEVICE, &knobs, |_, _, _| ());
+}
+
+#[test]
+fn kernels_and_the_hosts_heap_out_of_reach() {
+    let knobs = [("CUDA_STANDIN_HOST_ACCESS", "1"), ("DUSHMEM_EMU_REMOTE", "1")];
+    run_and("host_words", &ON_DEVICE, &knobs, |_, _, _| ());
 }

@@ -157,6 +157,10 @@ impl World {
         {
             let _one = slot.changing();
             heap.publish_all(self)?;
+            let in_use = self.heap().high_water();
+            if in_use > 0 {
+                self.extend_reach(call, &heap, in_use)?;
+            }
             let state: KernelState = heap.kernel_state(self);
             heap.device.set_state(&state)?;
             let _ = slot.bound.set(heap);
@@ -376,7 +380,10 @@ mod tests {
         assert_eq!(shared(&[offer(1, 10, true), offer(1, 11, false)]), Sharing::Turns);
         assert_eq!(shared(&[offer(1, 10, false), offer(1, 10, false)]), Sharing::Threads);
         let agreed = agree(&[offer(1, 10, true), offer(1, 11, true), offer(2, 12, true)]);
-        assert_eq!((agreed.on_one, agreed.blocks), (2, 66));
+        assert_eq!((agreed.on_one, agreed.blocks, agreed.at_once()), (2, 66, 2));
+        // Each has the whole device in its turn, or PEs of one process share it.
+        assert_eq!(agree(&[offer(1, 10, false), offer(1, 11, false)]).at_once(), 1);
+        assert_eq!(agree(&[offer(1, 10, false), offer(1, 10, false), offer(2, 10, false)]).at_once(), 2);
         assert_eq!(agree(&vec![offer(1, 10, true); 8]).blocks, 16);
     }
 

@@ -1,0 +1,168 @@
+//! The heap of the host for kernels of a PE whose own heap is the device's. Both are one program's, so kernels reach both.
+//!
+//! Most programs have nothing in it, and what a device is to reach has to be memory, so it is pinned as far as it is in
+//! use, in steps that double.
+use super::driver::HeapDevice;
+use super::heap::DeviceHeap;
+use crate::device::KernelState;
+use crate::env::{DebugLevel, HeapKind};
+use crate::error::{Call, Error, Result, line};
+use crate::size::Size;
+use crate::world::World;
+use std::sync::{MutexGuard, PoisonError};
+
+/// Least bytes of one step.
+const LEAST: usize = 64 << 20;
+
+/// How far kernels reach the host's heap.
+#[derive(Debug, Default)]
+pub(super) struct Beside {
+    /// Bytes from the beginning of every PE's heap.
+    len: usize,
+    /// Device address of the table by PE, once there is one.
+    delta: usize,
+    /// Where what was pinned begins.
+    pins: Vec<usize>,
+    /// It could not be pinned: kernels don't have it.
+    refused: bool,
+}
+
+impl Beside {
+    /// Pins `bytes` bytes `from` the beginning of the heaps of these PEs. All of it, or nothing.
+    fn pin(
+        &mut self,
+        world: &World,
+        device: &dyn HeapDevice,
+        from: usize,
+        bytes: usize,
+        pes: &[usize],
+    ) -> Result<()> {
+        let (window, before) = (world.window(), self.pins.len());
+        for &pe in pes {
+            let at = window.peer(window.heap().0 + from, pe);
+            // SAFETY: mapped as long as the world lives, which unpins it when it leaves.
+            if let Err(error) = unsafe { device.pin(at, bytes) } {
+                self.unpin(device, before);
+                return Err(error);
+            }
+            self.pins.push(at);
+        }
+        Ok(())
+    }
+
+    /// Unpins all but the first `left`.
+    fn unpin(&mut self, device: &dyn HeapDevice, left: usize) {
+        for at in self.pins.drain(left..) {
+            let _ = device.unpin(at);
+        }
+    }
+}
+
+impl DeviceHeap {
+    fn beside(&self) -> MutexGuard<'_, Beside> {
+        self.beside.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether kernels leave atomic operations on words of the host's heap to the CPU.
+    fn leaves_host_words(&self) -> bool {
+        !self.device.shares_atomics()
+    }
+
+    /// Whether kernels of this PE may have requests under way that no PE out of their reach is the reason of.
+    pub fn posts_for_host_words(&self) -> bool {
+        self.leaves_host_words() && (self.kind == HeapKind::Host || self.beside().len > 0)
+    }
+
+    /// The host's part in what kernels know.
+    pub(super) fn with_host_words(&self, world: &World, state: KernelState) -> KernelState {
+        let by_proxy = |flag| if self.leaves_host_words() { flag } else { 0 };
+        if self.kind == HeapKind::Host {
+            return KernelState { reserved: state.reserved | by_proxy(KernelState::HEAP_BY_PROXY), ..state };
+        }
+        let beside = self.beside();
+        if beside.len == 0 {
+            return state;
+        }
+        KernelState {
+            other_heap: world.window().heap().0 as u64,
+            other_heap_len: beside.len as u64,
+            other_delta: beside.delta as u64,
+            // What is ordered on the device alone is not ordered for the host.
+            reserved: state.reserved & !KernelState::NEAR | by_proxy(KernelState::OTHER_BY_PROXY),
+            ..state
+        }
+    }
+
+    /// Ends what [`World::let_kernels_reach`] began.
+    pub(super) fn close_beside(&self) {
+        let mut beside = self.beside();
+        beside.len = 0;
+        beside.unpin(&*self.device, 0);
+    }
+
+    /// The table that leads to the PEs' copies.
+    fn beside_table(&self, world: &World) -> Result<usize> {
+        let reach = |(pe, &delta): (usize, &isize)| match world.kernels_reach(pe) {
+            true => delta as i64,
+            false => KernelState::UNREACHABLE,
+        };
+        let delta: Vec<i64> = world.window().deltas().iter().enumerate().map(reach).collect();
+        let table = self.device.table(size_of_val(&delta[..]))?;
+        // SAFETY: a fresh table of that size; the source lives until the flush.
+        unsafe { self.device.copy(table, delta.as_ptr() as usize, size_of_val(&delta[..]))? };
+        self.device.flush()?;
+        Ok(table)
+    }
+}
+
+impl World {
+    /// Sees to it that kernels reach the first `need` bytes of every host heap, beside the device's. Collective, with equal
+    /// numbers. True where they reach more than before, which they don't know yet. Where they can't be made to reach it,
+    /// hosts and streams use it as before.
+    pub(super) fn extend_reach(&self, call: Call, heap: &DeviceHeap, need: usize) -> Result<bool> {
+        let mut beside = heap.beside();
+        let (_, all) = self.window().heap();
+        if heap.kind != HeapKind::Device || need <= beside.len || beside.refused {
+            return Ok(false);
+        }
+        let (from, before, me) = (beside.len, beside.pins.len(), self.my_pe() as usize);
+        let len = need.max(2 * from).max(LEAST).next_multiple_of(heap.plan.granule).min(all);
+        // The own one is waited for, and read from, even where the others are out of reach.
+        let reached = |&pe: &usize| pe == me || self.kernels_reach(pe);
+        let pes: Vec<usize> = (0..heap.plan.pes).filter(reached).collect();
+        let mut done = beside.pin(self, &*heap.device, from, len - from, &pes);
+        if done.is_ok() && beside.delta == 0 {
+            done = heap.beside_table(self).map(|table| beside.delta = table);
+        }
+        if let Err(error) = self.all_well(call, "letting kernels use the heap of the host", done) {
+            if matches!(error, Error::Disagreement { .. }) {
+                return Err(error);
+            }
+            // Some may have what others lack. What kernels reach already stays: they may be using it.
+            beside.refused = true;
+            beside.unpin(&*heap.device, before);
+            if me == 0 {
+                let text =
+                    format!("{error}; the job goes on, and kernels that use that heap end with an error");
+                dushmem_os::say::say(&line(Some(me), "warning", &text));
+            }
+            return Ok(false);
+        }
+        beside.len = len;
+        drop(beside);
+        self.note(DebugLevel::Info, || {
+            format!("kernels reach {} of the host's heap", Size::show(len as u64))
+        });
+        Ok(true)
+    }
+
+    /// The same, and tells the kernels.
+    pub(crate) fn let_kernels_reach(&self, call: Call, need: usize) -> Result<()> {
+        let Some(heap) = self.device_heap() else { return Ok(()) };
+        if self.extend_reach(call, heap, need)? {
+            let _one = self.devices().changing();
+            heap.device.set_state(&heap.kernel_state(self))?;
+        }
+        Ok(())
+    }
+}
