@@ -108,6 +108,8 @@ inline cudaError_t cudaDeviceSynchronize() { CUDA_STANDIN_CALL(cuCtxSynchronize(
 inline cudaError_t cudaMalloc(void **at, size_t bytes) { CUDA_STANDIN_CALL(cuMemAlloc_v2(at, bytes)); }
 inline cudaError_t cudaFree(void *at) { CUDA_STANDIN_CALL(cuMemFree_v2(at)); }
 inline cudaError_t cudaMallocHost(void **at, size_t bytes) { CUDA_STANDIN_CALL(cuMemHostAlloc(at, bytes, 1)); }
+inline cudaError_t cudaMallocManaged(void **at, size_t bytes) { return cudaMallocHost(at, bytes); }
+template <class T> cudaError_t cudaMallocManaged(T **at, size_t bytes) { return cudaMallocManaged((void **)at, bytes); }
 inline cudaError_t cudaFreeHost(void *at) { CUDA_STANDIN_CALL(cuMemFreeHost(at)); }
 inline cudaError_t cudaMemcpy(void *dest, const void *source, size_t bytes, cudaMemcpyKind) {
   CUDA_STANDIN_CALL(cuMemcpy(dest, source, bytes));

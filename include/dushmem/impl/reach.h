@@ -46,7 +46,10 @@ DUSHMEM_IMPL_COLD void own_elsewhere(const void *own, size_t bytes, size_t align
   check_state(call);
   if (bytes <= left_in_other(own) && (uintptr_t)own % align == 0) return;
   if ((uintptr_t)own % align != 0)
-    fault(call, arg, (int64_t)(uintptr_t)own, "not aligned as this operation needs it");
+    fault(call, arg, (int64_t)(uintptr_t)own,
+          align == 8   ? "not aligned to 8 bytes, which this operation needs"
+          : align == 4 ? "not aligned to 4 bytes, which this operation needs"
+                       : "not aligned as this operation needs it");
   fault(call, arg, (int64_t)(uintptr_t)own,
         "not in symmetric memory, or the range ends outside; pass the own address of an object from malloc");
 }

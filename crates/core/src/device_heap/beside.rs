@@ -15,7 +15,7 @@ use std::sync::{MutexGuard, PoisonError};
 const LEAST: usize = 64 << 20;
 
 /// How far kernels reach the host's heap.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Beside {
     /// Bytes from the beginning of every PE's heap.
     len: usize,
@@ -27,34 +27,30 @@ pub(super) struct Beside {
     refused: bool,
 }
 
-impl Beside {
-    /// Pins `bytes` bytes `from` the beginning of the heaps of these PEs. All of it, or nothing.
-    fn pin(
-        &mut self,
-        world: &World,
-        device: &dyn HeapDevice,
-        from: usize,
-        bytes: usize,
-        pes: &[usize],
-    ) -> Result<()> {
-        let (window, before) = (world.window(), self.pins.len());
-        for &pe in pes {
-            let at = window.peer(window.heap().0 + from, pe);
-            // SAFETY: mapped as long as the world lives, which unpins it when it leaves.
-            if let Err(error) = unsafe { device.pin(at, bytes) } {
-                self.unpin(device, before);
-                return Err(error);
-            }
-            self.pins.push(at);
+/// Pins `bytes` bytes `from` the beginning of the heaps of these PEs, and says where. All of it, or nothing.
+fn pin(
+    world: &World,
+    device: &dyn HeapDevice,
+    from: usize,
+    bytes: usize,
+    pes: impl Iterator<Item = usize>,
+) -> Result<Vec<usize>> {
+    let (window, mut pins) = (world.window(), Vec::new());
+    for pe in pes {
+        let at = window.peer(window.heap().0 + from, pe);
+        // SAFETY: mapped as long as the world lives, which unpins it when it leaves.
+        if let Err(error) = unsafe { device.pin(at, bytes) } {
+            unpin(device, pins);
+            return Err(error);
         }
-        Ok(())
+        pins.push(at);
     }
+    Ok(pins)
+}
 
-    /// Unpins all but the first `left`.
-    fn unpin(&mut self, device: &dyn HeapDevice, left: usize) {
-        for at in self.pins.drain(left..) {
-            let _ = device.unpin(at);
-        }
+fn unpin(device: &dyn HeapDevice, pins: Vec<usize>) {
+    for at in pins {
+        let _ = device.unpin(at);
     }
 }
 
@@ -95,9 +91,8 @@ impl DeviceHeap {
 
     /// Ends what [`World::let_kernels_reach`] began.
     pub(super) fn close_beside(&self) {
-        let mut beside = self.beside();
-        beside.len = 0;
-        beside.unpin(&*self.device, 0);
+        let pins = std::mem::take(&mut *self.beside()).pins;
+        unpin(&*self.device, pins);
     }
 
     /// The table that leads to the PEs' copies.
@@ -120,40 +115,47 @@ impl World {
     /// numbers. True where they reach more than before, which they don't know yet. Where they can't be made to reach it,
     /// hosts and streams use it as before.
     pub(super) fn extend_reach(&self, call: Call, heap: &DeviceHeap, need: usize) -> Result<bool> {
-        let mut beside = heap.beside();
+        // Not locked while others are waited for.
+        let Beside { len: from, delta, refused, .. } = heap.beside().clone();
         let (_, all) = self.window().heap();
-        if heap.kind != HeapKind::Device || need <= beside.len || beside.refused {
+        if heap.kind != HeapKind::Device || need <= from || refused {
             return Ok(false);
         }
-        let (from, before, me) = (beside.len, beside.pins.len(), self.my_pe() as usize);
+        let me = self.my_pe() as usize;
         let len = need.max(2 * from).max(LEAST).next_multiple_of(heap.plan.granule).min(all);
         // The own one is waited for, and read from, even where the others are out of reach.
         let reached = |&pe: &usize| pe == me || self.kernels_reach(pe);
-        let pes: Vec<usize> = (0..heap.plan.pes).filter(reached).collect();
-        let mut done = beside.pin(self, &*heap.device, from, len - from, &pes);
-        if done.is_ok() && beside.delta == 0 {
-            done = heap.beside_table(self).map(|table| beside.delta = table);
-        }
-        if let Err(error) = self.all_well(call, "letting kernels use the heap of the host", done) {
-            if matches!(error, Error::Disagreement { .. }) {
-                return Err(error);
+        let pinned = pin(self, &*heap.device, from, len - from, (0..heap.plan.pes).filter(reached));
+        let (pins, table) = match pinned {
+            Ok(pins) => (pins, if delta == 0 { heap.beside_table(self) } else { Ok(delta) }),
+            Err(error) => (Vec::new(), Err(error)),
+        };
+        let table = self.all_well(call, "letting kernels use the heap of the host", table);
+        let mut beside = heap.beside();
+        match table {
+            Ok(table) => {
+                (beside.len, beside.delta) = (len, table);
+                beside.pins.extend(pins);
+                drop(beside);
+                let text = || format!("kernels reach {} of the host's heap", Size::show(len as u64));
+                self.note(DebugLevel::Info, text);
+                Ok(true)
             }
-            // Some may have what others lack. What kernels reach already stays: they may be using it.
-            beside.refused = true;
-            beside.unpin(&*heap.device, before);
-            if me == 0 {
-                let text =
-                    format!("{error}; the job goes on, and kernels that use that heap end with an error");
-                dushmem_os::say::say(&line(Some(me), "warning", &text));
+            Err(error) => {
+                // Some may have what others lack. What kernels reach already stays: they may be using it.
+                beside.refused = true;
+                drop(beside);
+                unpin(&*heap.device, pins);
+                if matches!(error, Error::Disagreement { .. }) {
+                    return Err(error);
+                }
+                if me == 0 {
+                    let text = format!("{error}; the job goes on, and kernels that use it end with an error");
+                    dushmem_os::say::say(&line(Some(me), "warning", &text));
+                }
+                Ok(false)
             }
-            return Ok(false);
         }
-        beside.len = len;
-        drop(beside);
-        self.note(DebugLevel::Info, || {
-            format!("kernels reach {} of the host's heap", Size::show(len as u64))
-        });
-        Ok(true)
     }
 
     /// The same, and tells the kernels.

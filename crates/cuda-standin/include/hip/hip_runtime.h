@@ -7,6 +7,7 @@
 #ifndef CUDA_STANDIN_HIP_H
 #define CUDA_STANDIN_HIP_H
 #include <cuda_runtime.h>
+#include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <sched.h>
@@ -84,6 +85,7 @@ template <class T> bool compare_exchange(T *at, T *expected, T value) {
 #define __builtin_amdgcn_fence(order, scope) __atomic_thread_fence(order)
 #define __builtin_amdgcn_wave_barrier() ((void)0)
 #define __builtin_amdgcn_s_sleep(cycles) ((void)sched_yield())
+#define __builtin_trap() (fflush(stdout), abort())
 #define __threadfence_system() __atomic_thread_fence(__ATOMIC_SEQ_CST)
 inline void __syncthreads() {}
 static const int warpSize = 64;
