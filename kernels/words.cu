@@ -61,12 +61,6 @@ DUSHMEM_KERNEL dushmem_k_amo(uint64_t at, uint64_t value, uint64_t cond, uint32_
   if (fetch != 0) store_relaxed((unsigned long long *)(uintptr_t)fetch, old);
 }
 
-/* 1 thread: adds to a signal of the host's heap, an own address, that only the CPU adds to; it is done at the end. */
-DUSHMEM_KERNEL dushmem_k_signal_add(uint64_t own, uint64_t value, uint32_t pe) {
-  signal_op((uint64_t *)(uintptr_t)own, value, DUSHMEM_SIGNAL_ADD, (int)pe);
-  quiet<scope::thread>();
-}
-
 /* 1 block of 32 threads: until the word compares. */
 DUSHMEM_KERNEL dushmem_k_wait(uint64_t at, uint32_t bytes, uint32_t is_signed, uint32_t cmp, uint64_t value) {
   if (threadIdx.x == 0)
