@@ -380,11 +380,18 @@ mod tests {
         assert_eq!(shared(&[offer(1, 10, true), offer(1, 11, false)]), Sharing::Turns);
         assert_eq!(shared(&[offer(1, 10, false), offer(1, 10, false)]), Sharing::Threads);
         let agreed = agree(&[offer(1, 10, true), offer(1, 11, true), offer(2, 12, true)]);
-        assert_eq!((agreed.on_one, agreed.blocks, agreed.at_once()), (2, 66, 2));
-        // Each has the whole device in its turn, or PEs of one process share it.
-        assert_eq!(agree(&[offer(1, 10, false), offer(1, 11, false)]).at_once(), 1);
-        assert_eq!(agree(&[offer(1, 10, false), offer(1, 10, false), offer(2, 10, false)]).at_once(), 2);
+        assert_eq!((agreed.on_one, agreed.blocks), (2, 66));
         assert_eq!(agree(&vec![offer(1, 10, true); 8]).blocks, 16);
+    }
+
+    #[test]
+    fn kernels_are_on_a_device_at_the_same_time() {
+        let at_once = |offers: &[Offer]| agree(offers).at_once();
+        assert_eq!(at_once(&[offer(1, 10, true), offer(2, 11, true)]), 1);
+        assert_eq!(at_once(&[offer(1, 10, true), offer(1, 11, true), offer(2, 12, true)]), 2);
+        // Each has the whole device in its turn; threads of a process share it.
+        assert_eq!(at_once(&[offer(1, 10, false), offer(1, 11, false)]), 1);
+        assert_eq!(at_once(&[offer(1, 10, false), offer(1, 10, false), offer(2, 10, false)]), 2);
     }
 
     #[test]
