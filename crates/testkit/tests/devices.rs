@@ -450,16 +450,21 @@ fn kernels_reach_the_hosts_heap_beside_the_devices_as_far_as_it_is_used() {
             };
             assert_eq!(pinned_steps(&plain, &world, 3), [64 * MIB]);
             known(64 * MIB);
-            // Within that, over its end, and as far as there is any.
+            // Within that, over its end, and by more than twice as much.
             let within = world.malloc(50 * MIB).unwrap();
             assert_eq!(pinned_steps(&plain, &world, 3), [64 * MIB]);
             let over = world.malloc(30 * MIB).unwrap();
             assert_eq!(pinned_steps(&plain, &world, 3), [64 * MIB, 64 * MIB]);
             known(128 * MIB);
             let over = world.realloc(over, 210 * MIB).unwrap();
-            assert_eq!(pinned_steps(&plain, &world, 3), [64 * MIB, 64 * MIB, all - 128 * MIB]);
+            let end = (over as usize + 210 * MIB - window.heap().0).next_multiple_of(2 * MIB);
+            assert_eq!(pinned_steps(&plain, &world, 3), [64 * MIB, 64 * MIB, end - 128 * MIB]);
+            known(end);
+            // The last of it.
+            let last = world.malloc(all - end - 3 * MIB).unwrap();
+            assert_eq!(pinned_steps(&plain, &world, 3).iter().sum::<usize>(), all);
             known(all);
-            for block in [within, over, early] {
+            for block in [within, over, last, early] {
                 world.free(block).unwrap();
             }
             pe.release(block);
