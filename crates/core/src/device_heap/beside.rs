@@ -114,7 +114,7 @@ impl World {
     /// Sees to it that kernels reach the first `need` bytes of every host heap, beside the device's. Collective, with equal
     /// numbers. True where they reach more than before, which they don't know yet. Where they can't be made to reach it,
     /// hosts and streams use it as before.
-    pub(super) fn extend_reach(&self, call: Call, heap: &DeviceHeap, need: usize) -> Result<bool> {
+    fn extend_reach(&self, call: Call, heap: &DeviceHeap, need: usize) -> Result<bool> {
         // Not locked while others are waited for.
         let Beside { len: from, delta, refused, .. } = heap.beside().clone();
         let (_, all) = self.window().heap();

@@ -155,15 +155,14 @@ impl World {
         if self.device_heap().is_none()
             && let Some(heap) = self.bind(call, device.bind(&world, insist))?
         {
-            let _one = slot.changing();
+            let one = slot.changing();
             heap.publish_all(self)?;
-            let in_use = self.heap().high_water();
-            if in_use > 0 {
-                self.extend_reach(call, &heap, in_use)?;
-            }
             let state: KernelState = heap.kernel_state(self);
             heap.device.set_state(&state)?;
             let _ = slot.bound.set(heap);
+            drop(one);
+            // What the host's heap has already.
+            self.let_kernels_reach(call, self.heap().high_water())?;
         }
         Ok(self.device_heap())
     }
