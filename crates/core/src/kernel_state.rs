@@ -47,8 +47,8 @@ pub struct KernelState {
     pub other_delta: u64,
     /// How PEs share devices: see [`KernelState::sharing_of`].
     pub sharing: u32,
-    /// Zero.
-    pub reserved2: u32,
+    /// Queue pairs have the numbers below it: see [`crate::proxy::queue_pairs`]. 0: it is not known which there are.
+    pub queue_pairs: u32,
     /// Device address of a word of the host that a kernel sets to 1 which has waited for long for a PE that takes turns
     /// with its own, or 0.
     pub notice: u64,
@@ -107,6 +107,9 @@ impl KernelState {
     pub const HEAP_BY_PROXY: u32 = 4;
     /// See [`KernelState::HEAP_BY_PROXY`].
     pub const OTHER_BY_PROXY: u32 = 8;
+    /// Bit of `reserved`, without [`KernelState::MAGIC`]: the kernel is one of a module that PEs of this process share, so it
+    /// knows none of them.
+    pub const OF_MANY: u32 = 16;
     /// Entry of the delta table for a PE whose memory kernels can't load and store.
     pub const UNREACHABLE: i64 = i64::MIN;
     /// Of no PE.
@@ -130,9 +133,14 @@ impl KernelState {
         other_heap_len: 0,
         other_delta: 0,
         sharing: 0,
-        reserved2: 0,
+        queue_pairs: 0,
         notice: 0,
     };
+
+    /// Whether kernels have requests for the proxy: of PEs that they don't reach, or of words that the CPU changes.
+    pub fn posts(&self) -> bool {
+        self.remote > 0 || self.reserved & (KernelState::HEAP_BY_PROXY | KernelState::OTHER_BY_PROXY) != 0
+    }
 
     /// What kernels know of [`Sharing`].
     pub fn sharing_of(sharing: Sharing) -> u32 {

@@ -60,6 +60,10 @@ impl HeapDevice for Gpu {
         unsafe { self.pin_range(at, bytes) }
     }
 
+    fn shares_atomics(&self) -> bool {
+        self.facts.host_atomics
+    }
+
     fn unpin(&self, at: usize) -> Result<()> {
         self.unpin_range(at)
     }

@@ -73,7 +73,7 @@ template <class S, bool Completes> struct fence_meanwhile {
 template <class S, bool Completes> DUSHMEM_IMPL_APART int meet_all(int32_t handle, const char *call) {
   members team;
   if (!open_while<S>(handle, team, call, fence_meanwhile<S, Completes>{})) return 1;
-  if (Completes && state().remote != 0) quiet<S>();
+  if (Completes && (state().remote != 0 || words_by_proxy())) quiet<S>();
   meet(team, next_call(team), call, S{}, begun::fenced);
   return 0;
 }

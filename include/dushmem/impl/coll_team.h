@@ -77,6 +77,7 @@ DUSHMEM_IMPL_COLD void no_team(const char *call, const char *arg, int value, con
 #ifdef DUSHMEM_EMU
   fprintf(stderr, "dushmem: PE %d: %s: %s = %d: %s\n", state().my_pe, call, arg, value, why);
 #else
+  check_state(call);
   printf("dushmem: PE %d: %s: %s = %d: %s\n", state().my_pe, call, arg, value, why);
 #endif
 }

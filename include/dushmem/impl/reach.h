@@ -34,16 +34,22 @@ DUSHMEM_IMPL_FN void *ptr_elsewhere(const void *own, int pe) {
 }
 
 DUSHMEM_IMPL_COLD void check_state(const char *call) {
-  if (state().magic != DUSHMEM_IMPL_STATE_MAGIC)
-    fault(call, nullptr, 0,
-          "the library has not told this kernel who it is: not initialised, or no driver for this device");
+  if (state().magic == DUSHMEM_IMPL_STATE_MAGIC) return;
+  fault(call, nullptr, 0,
+        (state().flags & DUSHMEM_IMPL_FLAG_OF_MANY) != 0
+            ? "PEs are threads of this process, and the kernel is linked into it, so it can't know whose it is: have each "
+              "PE load its kernels as a module of its own (cumodule_init), or start the PEs as processes"
+            : "the library has not told this kernel who it is: not initialised, or no driver for this device");
 }
 
 DUSHMEM_IMPL_COLD void own_elsewhere(const void *own, size_t bytes, size_t align, const char *call, const char *arg) {
   check_state(call);
   if (bytes <= left_in_other(own) && (uintptr_t)own % align == 0) return;
   if ((uintptr_t)own % align != 0)
-    fault(call, arg, (int64_t)(uintptr_t)own, "not aligned as this operation needs it");
+    fault(call, arg, (int64_t)(uintptr_t)own,
+          align == 8   ? "not aligned to 8 bytes, which this operation needs"
+          : align == 4 ? "not aligned to 4 bytes, which this operation needs"
+                       : "not aligned as this operation needs it");
   fault(call, arg, (int64_t)(uintptr_t)own,
         "not in symmetric memory, or the range ends outside; pass the own address of an object from malloc");
 }
@@ -56,15 +62,23 @@ DUSHMEM_IMPL_COLD void *peer_elsewhere(const void *own, size_t bytes, size_t ali
 }
 #endif
 
+/* Whether there are words, of PEs within reach, that the proxy changes for kernels. */
+DUSHMEM_IMPL_FN bool words_by_proxy() {
+#ifdef DUSHMEM_EMU
+  return false;
+#else
+  return (state().flags & (DUSHMEM_IMPL_FLAG_HEAP_BY_PROXY | DUSHMEM_IMPL_FLAG_OTHER_BY_PROXY)) != 0;
+#endif
+}
+
 /* Whether the host would not notice that an operation of a kernel on this own word is atomic. */
 DUSHMEM_IMPL_FN bool atomic_by_proxy(const void *own) {
 #ifdef DUSHMEM_EMU
   (void)own;
   return false;
 #else
-  const dushmem_impl_kernel_state &s = state();
-  if ((s.flags & (DUSHMEM_IMPL_FLAG_HEAP_BY_PROXY | DUSHMEM_IMPL_FLAG_OTHER_BY_PROXY)) == 0) return false;
-  return (s.flags & (left_in_other(own) != 0 ? DUSHMEM_IMPL_FLAG_OTHER_BY_PROXY : DUSHMEM_IMPL_FLAG_HEAP_BY_PROXY)) != 0;
+  if (!words_by_proxy()) return false;
+  return (state().flags & (left_in_other(own) != 0 ? DUSHMEM_IMPL_FLAG_OTHER_BY_PROXY : DUSHMEM_IMPL_FLAG_HEAP_BY_PROXY)) != 0;
 #endif
 }
 

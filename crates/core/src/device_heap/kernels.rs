@@ -4,7 +4,8 @@ use super::heap::{DeviceHeap, Plan};
 use crate::coll::device_slot::DeviceSlot;
 use crate::device::{KernelState, KernelTeam};
 use crate::env::HeapKind;
-use crate::error::{Error, Result, line};
+use crate::error::{Call, Error, Result, line};
+use crate::proxy::queue_pairs;
 use crate::team::Team;
 use crate::world::World;
 use std::sync::Arc;
@@ -55,7 +56,7 @@ impl DeviceHeap {
         let strict = if world.settings().strict { KernelState::STRICT } else { 0 };
         let threads = self.agreed.sharing == Sharing::Threads && self.agreed.on_one as usize == self.plan.pes;
         let near = if threads && matches!(self.kind, HeapKind::Device) { KernelState::NEAR } else { 0 };
-        KernelState {
+        let state = KernelState {
             magic: KernelState::MAGIC,
             my_pe: world.my_pe(),
             n_pes: world.n_pes(),
@@ -68,8 +69,10 @@ impl DeviceHeap {
             remote,
             reserved: strict | near,
             sharing: KernelState::sharing_of(self.agreed.sharing),
+            queue_pairs: queue_pairs::end(),
             ..KernelState::NONE
-        }
+        };
+        self.with_host_words(world, state)
     }
 
     /// What kernels see of a team; its members' numbers as the host has them.
@@ -178,6 +181,37 @@ impl DeviceHeap {
 }
 
 impl World {
+    /// PEs, at most, whose kernels are on one device at the same time: a grid that has to be resident on each of them gets
+    /// its part of the device. As many as there can be, where devices are not bound yet.
+    pub fn kernels_at_once(&self) -> u32 {
+        match self.device_heap() {
+            Some(heap) => heap.agreed.at_once(),
+            None if self.awaits_device() => self.n_pes() as u32,
+            None => 1,
+        }
+    }
+
+    /// The same for a launch by all PEs, which binds the devices.
+    pub fn share_device_for_launch(&self) -> Result<u32> {
+        self.check_alive()?;
+        self.bind_device(Call::CollectiveLaunch, true)?;
+        Ok(self.kernels_at_once())
+    }
+
+    /// Gives out `count` queue pairs, of which kernels know from now on: the number of the first.
+    pub fn create_queue_pairs(&self, count: i32) -> Result<i32> {
+        self.check_alive()?;
+        let _one = self.devices().changing();
+        let Some(first) = queue_pairs::create(count) else {
+            let why = "there are no numbers left for so many";
+            return Err(Error::BadValue { arg: "num_qps", value: count.into(), why });
+        };
+        if let Some(heap) = self.device_heap() {
+            heap.device.set_state(&heap.kernel_state(self))?;
+        }
+        Ok(first)
+    }
+
     /// The highest count of this PE's kernels in a team slot.
     pub(crate) fn kernel_count(&self, slot: usize) -> u64 {
         let host = self.device_slot(slot).high_water();

@@ -114,16 +114,16 @@ impl Queue for GpuQueue {
     }
 
     unsafe fn copy(&self, stream: StreamHandle, dest: usize, source: usize, bytes: usize) -> Result<()> {
-        let driver = self.gpu.driver();
-        let (dest, source) = (dest as Address, source as Address);
         // SAFETY: as the caller promises.
-        self.begin(stream, "a copy", |stream| unsafe { driver.memcpy_async(dest, source, bytes, stream) })
+        self.begin(stream, "a copy", |stream| unsafe { self.gpu.copy_in(stream, dest, source, bytes) })
     }
 
     unsafe fn copy_rows(&self, stream: StreamHandle, rows: &Rows) -> Result<()> {
         let most = self.gpu.facts.max_pitch;
         let Rows { dest, dest_pitch, source, source_pitch, width, rows } = *rows;
-        if dest_pitch.max(source_pitch) > most || dest_pitch.min(source_pitch) < width {
+        let together = self.gpu.is_together(dest, dest_pitch, width, rows)
+            && self.gpu.is_together(source, source_pitch, width, rows);
+        if dest_pitch.max(source_pitch) > most || dest_pitch.min(source_pitch) < width || !together {
             // SAFETY: one row of both.
             return (0..rows).try_for_each(|i| unsafe {
                 self.copy(stream, dest + i * dest_pitch, source + i * source_pitch, width)
