@@ -106,6 +106,12 @@ impl DeviceSlot {
         (Self::flags(pes) + 2 * Self::buffers(pes)).next_multiple_of(4096)
     }
 
+    /// Where the buffers of words that hold data and flag begin, in bytes from the slot's beginning: those of even calls,
+    /// then of odd ones, each a buffer ([`DeviceSlot::cell`]) a member, by rank.
+    pub fn flagged(pes: usize) -> usize {
+        Self::flags(pes) + Self::buffers(pes)
+    }
+
     fn word(&self, index: usize) -> &AtomicU64 {
         debug_assert!(index * 8 < Self::counts(self.pes));
         // SAFETY: a word in front of the buffers of mapped internals.
@@ -152,6 +158,19 @@ mod tests {
                 let cell = DeviceSlot::cell(members);
                 assert!(2 * members * cell <= room && cell.is_multiple_of(64), "{members} of {pes}: {cell}");
             }
+        }
+    }
+
+    #[test]
+    fn buffers_are_where_kernels_look_for_them() {
+        // `members::at`, `grid` and `flagged` of impl/coll_team.h.
+        for pes in [1, 2, 7, 8, 9, 64, 100, 500] {
+            let (stride, blocks) = (DeviceSlot::words(pes), DeviceSlot::blocks(pes));
+            let at = |array: usize| 64 + 8 * blocks + 8 * array * stride;
+            assert_eq!(DeviceSlot::array(Words::Here, pes), at(6));
+            let messages = at(10) + 8 * blocks * stride;
+            assert_eq!(DeviceSlot::flagged(pes), messages + 2 * (256 * stride).max(65536));
+            assert!(DeviceSlot::flagged(pes) + 2 * pes * DeviceSlot::cell(pes) <= DeviceSlot::bytes(pes));
         }
     }
 

@@ -9,6 +9,7 @@ pub const MODELS: &[Model] = &[
     Model { name: "dushmem_k_combine", sizes: &[8, 4, 4, 8, 4, 4], run: combine, quick: true },
     Model { name: "dushmem_k_combine_at", sizes: &[1024, 4, 4, 8, 4, 4], run: combine_at, quick: true },
     Model { name: "dushmem_k_amo", sizes: &[8, 8, 8, 4, 4, 8], run: amo, quick: true },
+    Model { name: "dushmem_k_copy", sizes: &[8, 8, 8], run: copy, quick: true },
     Model { name: "dushmem_k_copy_strided", sizes: &[8, 8, 8, 8, 4, 8], run: copy_strided, quick: true },
     Model { name: "dushmem_k_wait", sizes: &[8, 4, 4, 4, 8], run: wait, quick: false },
     Model { name: "dushmem_k_wait_all", sizes: &[8, 4, 4, 8, 8, 4, 8, 4], run: wait_all, quick: false },
@@ -89,6 +90,12 @@ fn amo(call: &Call<'_>) -> Out {
         0 => Ok(()),
         fetch => call.store(fetch, old, 8),
     }
+}
+
+fn copy(call: &Call<'_>) -> Out {
+    let (dest, source, bytes) = (call.size(0), call.size(1), call.size(2));
+    work::move_bytes(call.at(dest, bytes)?, call.at(source, bytes)?, bytes);
+    Ok(())
 }
 
 fn copy_strided(call: &Call<'_>) -> Out {

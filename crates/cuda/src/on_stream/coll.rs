@@ -1,7 +1,8 @@
 //! Collectives in a stream: one kernel of every member's, whose blocks meet those of the others; or, where PEs take turns on
 //! the device, copies and kernels that wait for nobody, between meetings by memory operations (`turns`).
 use super::check::{Buffers, bytes, reached_target};
-use super::kernels::{self, COMBINE_ADDRESSES, Computes};
+use super::job::Target;
+use super::kernels::{self, COMBINE_ADDRESSES, Computes, Few};
 use super::meet::Half;
 use super::queue::Launch;
 use super::stream::{Enqueue, Members};
@@ -57,6 +58,9 @@ impl Enqueue<'_> {
                 let places = self.places(members, &data)?;
                 return self.take_turns(members, &turns::broadcast(&places, root as usize, bytes));
             }
+            if let Some((few, shift)) = self.short(members, bytes)? {
+                return self.launch(kernels::few_broadcast(&few, shift, to, from, bytes, root));
+            }
             let blocks = blocks(bytes.div_ceil(n), self.job.blocks());
             self.together(members, kernels::broadcast(blocks, members.handle, to, from, bytes, root))
         }
@@ -81,6 +85,9 @@ impl Enqueue<'_> {
             if self.turns() {
                 let places = self.places(members, &data)?;
                 return self.take_turns(members, &turns::fcollect(&places, bytes));
+            }
+            if let Some((few, shift)) = self.short(members, bytes)? {
+                return self.launch(kernels::few_exchange(&few, shift, to, from, bytes, false));
             }
             let blocks = blocks(bytes, self.job.blocks());
             self.together(members, kernels::fcollect(blocks, members.handle, to, from, bytes))
@@ -108,6 +115,9 @@ impl Enqueue<'_> {
                 let places = self.places(members, &data)?;
                 return self.take_turns(members, &turns::alltoall(&places, bytes, dest == source));
             }
+            if let Some((few, shift)) = self.short(members, bytes)? {
+                return self.launch(kernels::few_exchange(&few, shift, to, from, bytes, true));
+            }
             let blocks = blocks(total, self.job.blocks());
             self.together(members, kernels::alltoall(blocks, members.handle, to, from, bytes))
         }
@@ -133,9 +143,12 @@ impl Enqueue<'_> {
                 return self.copy_own(dest, source, len);
             }
             if self.turns() {
-                self.few(members, 2 * members.pes.len())?;
+                self.fits(members, 2 * members.pes.len())?;
                 let places = self.places(members, &data)?;
                 return self.take_turns(members, &turns::reduce(&places, n, elem, what));
+            }
+            if let Some((few, shift)) = self.short(members, len)?.filter(|_| elem <= 8) {
+                return self.launch(kernels::few_reduce(&few, shift, to, from, len, what, false));
             }
             let blocks = blocks(len.div_ceil(members.pes.len()), self.job.blocks());
             self.together(members, kernels::reduce(blocks, members.handle, to, from, n, what, false))
@@ -162,14 +175,22 @@ impl Enqueue<'_> {
                 return self.copy_own(dest, source, len);
             }
             if self.turns() {
-                self.few(members, members.pes.len() + 1)?;
+                self.fits(members, members.pes.len() + 1)?;
                 let places = self.places(members, &data)?;
                 let in_place = dest == source;
                 return self.take_turns(members, &turns::reduce_scatter(&places, n, elem, what, in_place));
             }
+            if let Some((few, shift)) = self.short(members, len)?.filter(|_| elem <= 8) {
+                return self.launch(kernels::few_reduce(&few, shift, to, from, len, what, true));
+            }
             let blocks = blocks(len, self.job.blocks());
             self.together(members, kernels::reduce(blocks, members.handle, to, from, n, what, true))
         }
+    }
+
+    /// Short data of few members go by a kernel that gets the team as an argument, with the binary logarithm of the words.
+    fn short(&self, members: &Members<'_>, bytes: usize) -> Result<Option<(Few, u32)>> {
+        Ok(self.few(members)?.and_then(|few| Some((few, few.takes(bytes)?))))
     }
 
     /// Checks both buffers, and gives their device addresses.
@@ -200,15 +221,12 @@ impl Enqueue<'_> {
     /// # Safety
     /// Both buffers are valid whenever it runs.
     unsafe fn copy_own(&self, dest: usize, source: usize, bytes: usize) -> Result<()> {
-        if bytes == 0 || dest == source {
-            return Ok(());
-        }
-        // SAFETY: as the caller promises; they were checked to be apart.
-        unsafe { self.queue.copy(self.stream, dest, source, bytes) }
+        // SAFETY: as the caller promises; they were checked to be the same or apart.
+        unsafe { self.copy(Target::local(dest), Target::local(source), bytes) }
     }
 
     /// Kernels of PEs that take turns have the addresses of all members in their arguments.
-    fn few(&self, members: &Members<'_>, addresses: usize) -> Result<()> {
+    fn fits(&self, members: &Members<'_>, addresses: usize) -> Result<()> {
         if addresses <= COMBINE_ADDRESSES {
             return Ok(());
         }
@@ -274,7 +292,7 @@ impl Enqueue<'_> {
             match step {
                 Step::Meet => Ok(()),
                 Step::Copy { dest, source, bytes } => {
-                    self.queue.copy(self.stream, *dest as usize, *source as usize, *bytes)
+                    self.copy(Target::local(*dest as usize), Target::local(*source as usize), *bytes)
                 }
                 Step::Combine { sources, dests, n, elem, what } => {
                     self.launch(kernels::combine(free_blocks(n * elem), sources, dests, *n, *what))

@@ -1,11 +1,13 @@
 //! The job as operations in streams see it, and where the engine's calls come in.
 use super::job::{Job, Target, WordAt};
+use super::kernels::{Few, MOST_FEW};
 use super::queue::Capture;
 use super::stream::OnStream;
 use crate::device;
 use crate::driver::{self, Driver};
 use crate::error::{Driven, Failure};
 use crate::types::{self, CAPTURE_NONE};
+use dushmem_core::coll::device_slot::{DeviceSlot, Words as DeviceWords};
 use dushmem_core::device::{KernelTeam, StreamHandle, StreamOp};
 use dushmem_core::device_heap::DeviceHeap;
 use dushmem_core::device_heap::driver::Sharing;
@@ -27,6 +29,9 @@ pub struct InWorld {
     blocks: u32,
     /// PEs that kernels reach by loads and stores.
     reached: Box<[bool]>,
+    /// Most members whose kernels get them as an argument.
+    most_few: usize,
+    copied_by_kernel: usize,
 }
 
 impl fmt::Debug for InWorld {
@@ -39,7 +44,9 @@ impl InWorld {
     fn new(world: &Arc<World>) -> Result<InWorld> {
         let (me, n) = (world.my_pe() as usize, world.n_pes() as usize);
         let heap = heap_of(world)?;
-        let agreed = heap.agreed();
+        let (agreed, settings) = (heap.agreed(), world.settings());
+        // Where PEs take turns, a copy may be made by an engine that needs none.
+        let turns = agreed.sharing == Sharing::Turns;
         Ok(InWorld {
             world: Arc::downgrade(world),
             me,
@@ -48,6 +55,8 @@ impl InWorld {
             sharing: agreed.sharing,
             blocks: agreed.blocks,
             reached: (0..n).map(|pe| world.kernels_reach(pe)).collect(),
+            most_few: settings.stream_few.min(MOST_FEW),
+            copied_by_kernel: if turns { 0 } else { settings.stream_copy },
         })
     }
 
@@ -92,6 +101,33 @@ impl Job for InWorld {
 
     fn is_direct(&self, pes: &[u32]) -> bool {
         pes.len() <= KernelTeam::MOST_DIRECT && pes.iter().all(|&pe| self.reached[pe as usize])
+    }
+
+    fn few(&self, slot: usize, pes: &[u32], me: usize) -> Result<Option<Few>> {
+        if pes.len() > self.most_few || !self.is_direct(pes) {
+            return Ok(None);
+        }
+        let world = self.world()?;
+        let heap = heap_of(&world)?;
+        let own = heap.team_slot(&world, slot).address();
+        let mut members = [(0, 0); MOST_FEW];
+        for (member, &pe) in members.iter_mut().zip(pes) {
+            *member = (pe, heap.peer(own, pe as usize).wrapping_sub(own) as i64);
+        }
+        Ok(Some(Few {
+            me,
+            slot: own as u64,
+            arrays: (own + DeviceSlot::array(DeviceWords::Sent, self.n)) as u64,
+            buffers: (own + DeviceSlot::flagged(self.n)) as u64,
+            words: DeviceSlot::words(self.n),
+            cell: DeviceSlot::cell(pes.len()),
+            members,
+            n: pes.len(),
+        }))
+    }
+
+    fn copied_by_kernel(&self) -> usize {
+        self.copied_by_kernel
     }
 
     fn slot_words(&self, slot: usize) -> Result<WordAt<'_>> {

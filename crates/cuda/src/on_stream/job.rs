@@ -1,4 +1,5 @@
 //! What operations in streams need to know of the job: who shares a device with whom, and where things are.
+use super::kernels::Few;
 use super::meet::Words;
 use dushmem_core::device_heap::driver::Sharing;
 use dushmem_core::error::Result;
@@ -47,6 +48,13 @@ pub trait Job: Debug + Send + Sync {
 
     /// True where the kernels of all of these PEs reach all of them; the same on all of them.
     fn is_direct(&self, pes: &[u32]) -> bool;
+
+    /// What a kernel has to know of these members, of whom this PE is `me`, and their team slot of that number; `None` where
+    /// they are too many, or don't all reach each other: the same on all of them but for the settings.
+    fn few(&self, slot: usize, pes: &[u32], me: usize) -> Result<Option<Few>>;
+
+    /// Most bytes that a kernel copies instead of the driver, between memories of devices.
+    fn copied_by_kernel(&self) -> usize;
 
     /// Where the words of the team slot of that number are.
     fn slot_words(&self, slot: usize) -> Result<WordAt<'_>>;

@@ -2,7 +2,7 @@
 use super::check::{bytes, copyable, local, reached_target, strided};
 use super::job::Target;
 use super::kernels;
-use super::queue::{MemOp, Rows};
+use super::queue::{MemOp, Place, Rows};
 use super::stream::Enqueue;
 use dushmem_core::amo::AmoOp;
 use dushmem_core::error::{Error, Result};
@@ -35,8 +35,8 @@ pub struct Signal {
 #[derive(Clone, Copy, Debug)]
 pub struct SignalWord(u64);
 
-/// A copy that was checked; `None`: nothing to do.
-type Checked = Option<(usize, usize, usize)>;
+/// A copy that was checked, to, from, bytes; `None`: nothing to do.
+type Checked = Option<(Target, Target, usize)>;
 
 impl Enqueue<'_> {
     /// Copies to PE `pe`.
@@ -46,7 +46,7 @@ impl Enqueue<'_> {
     pub unsafe fn put(&self, dest: usize, source: usize, bytes: usize, pe: i32) -> Result<()> {
         let checked = self.check_put(dest, source, bytes, pe)?;
         // SAFETY: as the caller promises.
-        unsafe { self.copy(checked) }
+        unsafe { self.copy_checked(checked) }
     }
 
     fn check_put(&self, dest: usize, source: usize, bytes: usize, pe: i32) -> Result<Checked> {
@@ -54,20 +54,51 @@ impl Enqueue<'_> {
         if !local("source", source, bytes)? {
             return Ok(None);
         }
+        let from = Target::local(source);
         copyable(self.queue, "dest", dest, target, self.captured())?;
-        copyable(self.queue, "source", source, Target::local(source), self.captured())?;
-        Ok(Some((target.at, source, bytes)))
+        copyable(self.queue, "source", source, from, self.captured())?;
+        Ok(Some((target, from, bytes)))
     }
 
     /// # Safety
     /// Both ranges are valid whenever it runs.
-    unsafe fn copy(&self, checked: Checked) -> Result<()> {
-        match checked {
-            Some((dest, source, bytes)) if dest != source => {
-                // SAFETY: as the caller promises.
-                unsafe { self.queue.copy(self.stream, dest, source, bytes) }
+    unsafe fn copy_checked(&self, checked: Checked) -> Result<()> {
+        // SAFETY: as the caller promises.
+        checked.map_or(Ok(()), |(dest, source, bytes)| unsafe { self.copy(dest, source, bytes) })
+    }
+
+    /// Enqueues a copy between places that are the same or apart. Between two places of the host's memory the driver makes
+    /// it during the call, when all that is in front of it in the stream is done: then the host would wait for what its
+    /// peers do, which may come after what it does next. So a kernel makes it, where the device addresses both; and small
+    /// ones between memories of devices, for which the driver takes longer than for a kernel.
+    ///
+    /// # Safety
+    /// Both ranges are valid whenever it runs.
+    pub(super) unsafe fn copy(&self, dest: Target, source: Target, bytes: usize) -> Result<()> {
+        if bytes == 0 || dest.at == source.at {
+            return Ok(());
+        }
+        // SAFETY: as the caller promises.
+        unsafe {
+            match self.by_kernel(dest, source, bytes) {
+                true => {
+                    self.queue.launch(self.stream, kernels::copy(dest.at as u64, source.at as u64, bytes))
+                }
+                false => self.queue.copy(self.stream, dest.at, source.at, bytes),
             }
-            _ => Ok(()),
+        }
+    }
+
+    fn by_kernel(&self, dest: Target, source: Target, bytes: usize) -> bool {
+        let place = |of: Target| if of.on_device { Place::Device } else { self.queue.place(of.at) };
+        let small = bytes <= self.job.copied_by_kernel();
+        if (dest.on_device || source.on_device) && !small {
+            return false;
+        }
+        match (place(dest), place(source)) {
+            (Place::Pinned, Place::Pinned) => true,
+            (Place::Device, Place::Device) => small,
+            _ => false,
         }
     }
 
@@ -80,10 +111,11 @@ impl Enqueue<'_> {
         if !local("dest", dest, bytes)? {
             return Ok(());
         }
+        let to = Target::local(dest);
         copyable(self.queue, "source", source, target, self.captured())?;
-        copyable(self.queue, "dest", dest, Target::local(dest), self.captured())?;
+        copyable(self.queue, "dest", dest, to, self.captured())?;
         // SAFETY: as the caller promises.
-        unsafe { self.copy(Some((dest, target.at, bytes))) }
+        unsafe { self.copy(to, target, bytes) }
     }
 
     /// Stores one value of up to 16 bytes on PE `pe`. The value is taken now.
@@ -185,7 +217,8 @@ impl Enqueue<'_> {
         if rows.dest_pitch == rows.width && rows.source_pitch == rows.width {
             // SAFETY: as the caller promises.
             return unsafe {
-                self.copy(Some((rows.dest, rows.source, bytes("nelems", rows.rows, rows.width)?)))
+                let bytes = bytes("nelems", rows.rows, rows.width)?;
+                self.copy(Target::local(rows.dest), Target::local(rows.source), bytes)
             };
         }
         let addresses = (self.queue.device_address(rows.dest), self.queue.device_address(rows.source));
@@ -210,7 +243,7 @@ impl Enqueue<'_> {
         let checked = self.check_put(dest, source, bytes, signal.pe)?;
         // SAFETY: as the caller promises.
         unsafe {
-            self.copy(checked)?;
+            self.copy_checked(checked)?;
             self.update(word, signal)
         }
     }

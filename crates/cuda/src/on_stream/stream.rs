@@ -1,6 +1,6 @@
 //! Operations in streams: what each call of the API becomes.
 use super::job::Job;
-use super::kernels::{self, Computes};
+use super::kernels::{self, Computes, Few};
 use super::meet::{Counts, Group, Half};
 use super::queue::{BATCH, Capture, MemOp, Queue};
 use super::rma::{Signal, Strided};
@@ -191,10 +191,19 @@ impl Enqueue<'_> {
         Members { handle: dushmem_core::team::handles::WORLD, slot: 0, me: self.job.my_pe(), pes }
     }
 
+    /// What a kernel has to know of the members, where they are few.
+    pub(super) fn few(&self, members: &Members<'_>) -> Result<Option<Few>> {
+        self.job.few(members.slot, &members.pes, members.me)
+    }
+
     /// Completes what this PE has begun: what is in the stream is complete when the stream comes here, so that leaves
     /// what the host has begun, and what kernels have asked the proxy for.
     fn quiet(&self) -> Result<()> {
         self.queue.join(self.stream, self.captured())?;
+        self.quiet_kernels()
+    }
+
+    fn quiet_kernels(&self) -> Result<()> {
         if self.job.has_remote() {
             // SAFETY: the kernel takes no arguments.
             unsafe { self.queue.launch(self.stream, kernels::quiet())? };
@@ -205,20 +214,30 @@ impl Enqueue<'_> {
     /// Barrier, or sync.
     fn meet(&self, members: &Members<'_>, barrier: bool) -> Result<()> {
         if barrier {
-            self.quiet()?;
+            self.queue.join(self.stream, self.captured())?;
         }
         let n = members.pes.len();
+        let concurrent = matches!(self.job.sharing(), Sharing::Alone | Sharing::Concurrent);
+        let by_stream = self.turns() || (concurrent && n <= WITHOUT_KERNEL && !self.captured());
+        let few = if n > 1 && !by_stream { self.few(members)? } else { None };
+        // The kernel that looks the team up completes requests itself.
+        if barrier && (n == 1 || by_stream || few.is_some()) {
+            self.quiet_kernels()?;
+        }
         if n == 1 {
             return Ok(());
         }
-        let concurrent = matches!(self.job.sharing(), Sharing::Alone | Sharing::Concurrent);
-        if self.turns() || (concurrent && n <= WITHOUT_KERNEL && !self.captured()) {
+        if by_stream {
             let mut half = Half::First;
             self.meetings(members, &mut half, 1)?;
             return self.complete(members, half);
         }
-        // SAFETY: the kernel takes a handle of a team that this PE is a member of.
-        unsafe { self.queue.launch(self.stream, kernels::sync(members.handle, barrier)) }
+        let launch = match few {
+            Some(few) => kernels::few_sync(&few, barrier),
+            None => kernels::sync(members.handle, barrier),
+        };
+        // SAFETY: the kernel takes a team that this PE is a member of.
+        unsafe { self.queue.launch(self.stream, launch) }
     }
 
     /// `n` meetings by memory operations, one after the other. Captured ones are halves, in turn.
