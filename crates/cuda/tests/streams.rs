@@ -1,6 +1,8 @@
 //! Operations in streams, on the stand-in for the driver: PEs that take turns on the device, that use it at the same time,
 //! that are threads of one process, on several devices, with the heap of the host.
 mod common;
+#[path = "streams/counts.rs"]
+mod counts;
 #[path = "streams/everything.rs"]
 mod everything;
 #[path = "streams/pe.rs"]
@@ -23,6 +25,9 @@ modes! {
     alone: Turns 1 everything::all;
     wrong_in_turns: Turns 2 wrong::all;
     wrong_concurrent: Concurrent 3 wrong::all;
+    calls_of_2: Concurrent 2 counts::concurrent;
+    calls_of_3: Concurrent 3 counts::concurrent;
+    calls_in_turns: Turns 3 counts::in_turns;
     refused: Turns 2 wrong::refused;
     first_call: Unbound 2 wrong::first_call;
 }

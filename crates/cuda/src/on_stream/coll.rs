@@ -58,8 +58,9 @@ impl Enqueue<'_> {
                 let places = self.places(members, &data)?;
                 return self.take_turns(members, &turns::broadcast(&places, root as usize, bytes));
             }
-            if let Some((few, shift)) = self.short(members, bytes)? {
-                return self.launch(kernels::few_broadcast(&few, shift, to, from, bytes, root));
+            if let Some((few, shift)) = self.short(members, bytes) {
+                return self
+                    .launch_meeting(members, kernels::few_broadcast(&few, shift, to, from, bytes, root));
             }
             let blocks = blocks(bytes.div_ceil(n), self.job.blocks());
             self.together(members, kernels::broadcast(blocks, members.handle, to, from, bytes, root))
@@ -86,8 +87,9 @@ impl Enqueue<'_> {
                 let places = self.places(members, &data)?;
                 return self.take_turns(members, &turns::fcollect(&places, bytes));
             }
-            if let Some((few, shift)) = self.short(members, bytes)? {
-                return self.launch(kernels::few_exchange(&few, shift, to, from, bytes, false));
+            if let Some((few, shift)) = self.short(members, bytes) {
+                return self
+                    .launch_meeting(members, kernels::few_exchange(&few, shift, to, from, bytes, false));
             }
             let blocks = blocks(bytes, self.job.blocks());
             self.together(members, kernels::fcollect(blocks, members.handle, to, from, bytes))
@@ -115,8 +117,9 @@ impl Enqueue<'_> {
                 let places = self.places(members, &data)?;
                 return self.take_turns(members, &turns::alltoall(&places, bytes, dest == source));
             }
-            if let Some((few, shift)) = self.short(members, bytes)? {
-                return self.launch(kernels::few_exchange(&few, shift, to, from, bytes, true));
+            if let Some((few, shift)) = self.short(members, bytes) {
+                return self
+                    .launch_meeting(members, kernels::few_exchange(&few, shift, to, from, bytes, true));
             }
             let blocks = blocks(total, self.job.blocks());
             self.together(members, kernels::alltoall(blocks, members.handle, to, from, bytes))
@@ -147,8 +150,9 @@ impl Enqueue<'_> {
                 let places = self.places(members, &data)?;
                 return self.take_turns(members, &turns::reduce(&places, n, elem, what));
             }
-            if let Some((few, shift)) = self.short(members, len)?.filter(|_| elem <= 8) {
-                return self.launch(kernels::few_reduce(&few, shift, to, from, len, what, false));
+            if let Some((few, shift)) = self.short(members, len).filter(|_| elem <= 8) {
+                return self
+                    .launch_meeting(members, kernels::few_reduce(&few, shift, to, from, len, what, false));
             }
             let blocks = blocks(len.div_ceil(members.pes.len()), self.job.blocks());
             self.together(members, kernels::reduce(blocks, members.handle, to, from, n, what, false))
@@ -180,8 +184,9 @@ impl Enqueue<'_> {
                 let in_place = dest == source;
                 return self.take_turns(members, &turns::reduce_scatter(&places, n, elem, what, in_place));
             }
-            if let Some((few, shift)) = self.short(members, len)?.filter(|_| elem <= 8) {
-                return self.launch(kernels::few_reduce(&few, shift, to, from, len, what, true));
+            if let Some((few, shift)) = self.short(members, len).filter(|_| elem <= 8) {
+                return self
+                    .launch_meeting(members, kernels::few_reduce(&few, shift, to, from, len, what, true));
             }
             let blocks = blocks(len, self.job.blocks());
             self.together(members, kernels::reduce(blocks, members.handle, to, from, n, what, true))
@@ -189,8 +194,8 @@ impl Enqueue<'_> {
     }
 
     /// Short data of few members go by a kernel that gets the team as an argument, with the binary logarithm of the words.
-    fn short(&self, members: &Members<'_>, bytes: usize) -> Result<Option<(Few, u32)>> {
-        Ok(self.few(members)?.and_then(|few| Some((few, few.takes(bytes)?))))
+    fn short(&self, members: &Members<'_>, bytes: usize) -> Option<(Few, u32)> {
+        self.few(members).and_then(|few| Some((few, few.takes(bytes)?)))
     }
 
     /// Checks both buffers, and gives their device addresses.
@@ -212,8 +217,9 @@ impl Enqueue<'_> {
     /// # Safety
     /// As for the call.
     unsafe fn together(&self, members: &Members<'_>, launch: Launch) -> Result<()> {
+        let launch = if self.job.is_direct(&members.pes) { launch } else { launch.far() };
         // SAFETY: as the caller promises.
-        unsafe { self.launch(if self.job.is_direct(&members.pes) { launch } else { launch.far() }) }
+        unsafe { self.launch_meeting(members, launch) }
     }
 
     /// A collective of one member.

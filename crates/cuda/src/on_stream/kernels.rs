@@ -205,10 +205,10 @@ pub fn copy_strided(dest: u64, source: u64, rows: &Rows) -> Launch {
     launch("dushmem_k_copy_strided", blocks as u32, 256, args)
 }
 
-/// Waits for a word.
-pub fn wait(at: u64, bytes: usize, signed: bool, cmp: Cmp, value: u64) -> Launch {
+/// Waits for a word. `mark`: the device's address of a word that says so.
+pub fn wait(at: u64, bytes: usize, signed: bool, cmp: Cmp, value: u64, mark: u64) -> Launch {
     let args = Args::default().word(at).word(bytes as u64).word(signed.into()).word(cmp as u64).word(value);
-    launch("dushmem_k_wait", 1, 32, args)
+    launch("dushmem_k_wait", 1, 32, args.word(mark))
 }
 
 /// Words that a kernel waits for, with their status array and values.
@@ -226,10 +226,11 @@ pub struct WaitAll {
     pub each: bool,
 }
 
-/// Waits for several words.
-pub fn wait_all(what: &WaitAll) -> Launch {
+/// Waits for several words. `mark`: as above.
+pub fn wait_all(what: &WaitAll, mark: u64) -> Launch {
     let args =
         Args::default().word(what.at).word(what.bytes as u64).word(what.signed.into()).word(what.n as u64);
-    let args = args.word(what.status).word(what.cmp as u64).word(what.values).word(what.each.into());
+    let args =
+        args.word(what.status).word(what.cmp as u64).word(what.values).word(what.each.into()).word(mark);
     launch("dushmem_k_wait_all", 1, 32, args)
 }
