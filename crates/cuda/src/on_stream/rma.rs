@@ -1,12 +1,14 @@
 //! Puts, gets, single values and signals in a stream: copies and memory operations; kernels for what these can't do.
-use super::check::{bytes, copyable, local, reached_target, strided};
+use super::check::{copyable, local, reached_target};
 use super::job::Target;
 use super::kernels;
 use super::queue::{MemOp, Place, Rows};
 use super::stream::Enqueue;
 use dushmem_core::amo::AmoOp;
+use dushmem_core::coll::checks;
 use dushmem_core::error::{Error, Result};
 use dushmem_core::signal::SignalOp;
+use dushmem_core::strided;
 
 /// A strided transfer, as the program describes it.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +21,13 @@ pub struct Strided {
     pub elem: usize,
     pub nelems: usize,
     pub pe: i32,
+}
+
+impl Strided {
+    fn checked(&self) -> Result<strided::Strided> {
+        let Strided { dst, sst, elem, nelems, .. } = *self;
+        strided::Strided::check(&strided::Blocks { dst, sst, elem, bsize: 1, nblocks: nelems }, false)
+    }
 }
 
 /// A signal, as the program describes it.
@@ -168,18 +177,18 @@ impl Enqueue<'_> {
     /// # Safety
     /// As for `World::iput`, whenever it runs.
     pub unsafe fn iput(&self, what: &Strided) -> Result<()> {
-        let ((dst, dest_span), (sst, source_span)) = strided((what.dst, what.sst), what.elem, what.nelems)?;
-        let target = self.job.target("dest", what.dest, dest_span, 1, what.pe)?;
-        if !local("source", what.source, source_span)? {
+        let all = what.checked()?;
+        let target = self.job.target("dest", what.dest, all.dest_span, 1, what.pe)?;
+        if !local("source", what.source, all.source_span)? {
             return Ok(());
         }
         copyable(self.queue, "dest", what.dest, target, self.captured())?;
         copyable(self.queue, "source", what.source, Target::local(what.source), self.captured())?;
         let rows = Rows {
             dest: target.at,
-            dest_pitch: dst,
+            dest_pitch: all.dst,
             source: what.source,
-            source_pitch: sst,
+            source_pitch: all.sst,
             width: what.elem,
             rows: what.nelems,
         };
@@ -192,18 +201,18 @@ impl Enqueue<'_> {
     /// # Safety
     /// As for `World::iget`, whenever it runs.
     pub unsafe fn iget(&self, what: &Strided) -> Result<()> {
-        let ((dst, dest_span), (sst, source_span)) = strided((what.dst, what.sst), what.elem, what.nelems)?;
-        let target = self.job.target("source", what.source, source_span, 1, what.pe)?;
-        if !local("dest", what.dest, dest_span)? {
+        let all = what.checked()?;
+        let target = self.job.target("source", what.source, all.source_span, 1, what.pe)?;
+        if !local("dest", what.dest, all.dest_span)? {
             return Ok(());
         }
         copyable(self.queue, "source", what.source, target, self.captured())?;
         copyable(self.queue, "dest", what.dest, Target::local(what.dest), self.captured())?;
         let rows = Rows {
             dest: what.dest,
-            dest_pitch: dst,
+            dest_pitch: all.dst,
             source: target.at,
-            source_pitch: sst,
+            source_pitch: all.sst,
             width: what.elem,
             rows: what.nelems,
         };
@@ -217,7 +226,7 @@ impl Enqueue<'_> {
         if rows.dest_pitch == rows.width && rows.source_pitch == rows.width {
             // SAFETY: as the caller promises.
             return unsafe {
-                let bytes = bytes("nelems", rows.rows, rows.width)?;
+                let bytes = checks::bytes("nelems", rows.rows, rows.width)?;
                 self.copy(Target::local(rows.dest), Target::local(rows.source), bytes)
             };
         }

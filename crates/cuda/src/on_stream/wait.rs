@@ -1,10 +1,11 @@
 //! Waits for own words: by the stream itself where it compares as the API does, otherwise by a kernel that spins, or, where
 //! PEs take turns on the device, by the CPU.
-use super::check::{bytes, reached, reached_target};
+use super::check::{reached, reached_target};
 use super::compare::{How, Shape};
 use super::kernels::{self, WaitAll};
 use super::stream::Enqueue;
 use super::watch::{Look, Values};
+use dushmem_core::coll::checks;
 use dushmem_core::device::{Word, Words};
 use dushmem_core::device_heap::driver::Sharing;
 use dushmem_core::error::{Error, Result};
@@ -66,7 +67,7 @@ impl Enqueue<'_> {
     pub unsafe fn wait_until_all(&self, set: &Set) -> Result<()> {
         let (Words::One(kind) | Words::Each(_, kind)) = set.values;
         let shape = Shape::from(kind);
-        let span = bytes("nelems", set.len, shape.bytes)?;
+        let span = checks::bytes("nelems", set.len, shape.bytes)?;
         let target = self.job.target("ivars", set.ivars, span, shape.bytes, self.job.my_pe() as i32)?;
         if set.len == 0 {
             return Ok(());
