@@ -109,6 +109,10 @@ pub struct Settings {
     pub heap_kind: HeapKind,
     /// Whether kernels that wait for long for a PE that takes turns with their own fail.
     pub strict: bool,
+    /// Most members of a team whose short collectives in streams are kernels that get all they have to know as arguments.
+    pub stream_few: usize,
+    /// Most bytes that a kernel copies for a put or get in a stream, between memories of devices.
+    pub stream_copy: usize,
     /// Teams that one PE can be a member of at the same time, predefined ones included.
     pub team_slots: usize,
     /// Path to peers.
@@ -291,6 +295,14 @@ impl Settings {
             }
             device_heap = Some(size.bytes);
         }
+        let mut stream_copy = 8 << 10;
+        if let Some(found) = find("STREAM_COPY") {
+            let size = Size::parse(&found.value).map_err(|why| bad(&found, why))?;
+            if !size.rest.is_empty() {
+                return Err(bad(&found, "not a size; a number of bytes, or with K, M, G or T"));
+            }
+            stream_copy = size.bytes;
+        }
         let device = match find("DEVICE") {
             None => DeviceKind::Auto,
             Some(found) => match found.value.trim().to_ascii_lowercase().as_str() {
@@ -367,6 +379,8 @@ impl Settings {
             device_heap,
             heap_kind,
             strict: switch("STRICT")?.unwrap_or(false),
+            stream_few: number("STREAM_FEW", 8, 0, 8)? as usize,
+            stream_copy: stream_copy as usize,
             team_slots: number("TEAM_SLOTS", team_slots, 8, 2048)? as usize,
             transport,
             loopback_seed: number("LOOPBACK_SEED", 1, 0, u64::MAX)?,

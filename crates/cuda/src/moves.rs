@@ -26,8 +26,10 @@ pub(crate) enum Kind {
     Host,
     /// Memory of the host that the device addresses.
     Pinned,
-    /// A device's.
+    /// That of the PE's device, or a part of a heap.
     Device,
+    /// Another device's, which kernels here may not reach.
+    Elsewhere,
 }
 
 impl Gpu {
@@ -37,15 +39,20 @@ impl Gpu {
             return Kind::Device;
         }
         let Ok(_entered) = self.context().enter() else { return Kind::Host };
-        let (mut kind, mut device) = (0u32, 0 as Address);
-        let which = [POINTER_MEMORY_TYPE, POINTER_DEVICE_POINTER];
-        let places = [(&raw mut kind).cast::<core::ffi::c_void>(), (&raw mut device).cast()];
+        let (mut kind, mut device, mut ordinal) = (0u32, 0 as Address, 0i32);
+        let which = [POINTER_MEMORY_TYPE, POINTER_DEVICE_POINTER, POINTER_DEVICE_ORDINAL];
+        let places = [
+            (&raw mut kind).cast::<core::ffi::c_void>(),
+            (&raw mut device).cast(),
+            (&raw mut ordinal).cast(),
+        ];
         // SAFETY: places for what is asked for. Unknown addresses are no error of this function.
         let asked = unsafe {
-            self.driver().pointer_get_attributes(2, which.as_ptr(), places.as_ptr(), address as Address)
+            self.driver().pointer_get_attributes(3, which.as_ptr(), places.as_ptr(), address as Address)
         };
         match (asked, kind) {
-            (Ok(()), MEMORY_DEVICE) => Kind::Device,
+            (Ok(()), MEMORY_DEVICE) if ordinal == self.context().device() => Kind::Device,
+            (Ok(()), MEMORY_DEVICE) => Kind::Elsewhere,
             (Ok(()), 1) if device == address as Address => Kind::Pinned,
             _ => Kind::Host,
         }

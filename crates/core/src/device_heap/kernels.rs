@@ -85,6 +85,15 @@ impl DeviceHeap {
         }
     }
 
+    /// The slot of a team, as kernels find it, and where its parts are. [`DeviceHeap::peer`] leads to those of the others.
+    pub fn team_slot(&self, world: &World, slot: usize) -> DeviceSlot {
+        match self.kind {
+            // SAFETY: a slot in the internals, of which nobody loads a word through this here.
+            HeapKind::Device => unsafe { DeviceSlot::new(self.slot_at(slot), self.plan.pes) },
+            HeapKind::Host => world.device_slot(slot),
+        }
+    }
+
     /// The slot of a team in device memory.
     fn slot_at(&self, slot: usize) -> usize {
         self.slice + slot * DeviceSlot::bytes(self.plan.pes)

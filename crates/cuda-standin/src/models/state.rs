@@ -51,7 +51,7 @@ impl<'a> State<'a> {
 
     /// Where the copy of own memory at PE `pe` is: of the heap and the internals in front of it, or of the other heap.
     /// `None` where kernels don't reach it.
-    fn peer(&self, address: usize, len: usize, pe: i32) -> Out<Option<usize>> {
+    pub fn peer(&self, address: usize, len: usize, pe: i32) -> Out<Option<usize>> {
         let (heap, heap_len, internals) = (self.word(24)?, self.word(32)?, self.word(72)?);
         let (other, other_len) = (self.word(96)?, self.word(104)?);
         let begins = address as u64;

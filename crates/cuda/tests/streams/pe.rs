@@ -25,6 +25,8 @@ pub enum Mode {
     TwoDevices,
     /// Processes that take turns, and whose heap is the host's.
     HostHeap,
+    /// The same of processes whose kernels run at the same time.
+    HostHeapTogether,
     /// Processes that have chosen none of several devices yet.
     Unbound,
 }
@@ -68,7 +70,11 @@ impl Pe {
                 }
                 std::env::set_var(
                     "CUDA_STANDIN_MPS",
-                    if matches!(mode, Mode::Concurrent | Mode::Hidden) { "1" } else { "0" },
+                    if matches!(mode, Mode::Concurrent | Mode::Hidden | Mode::HostHeapTogether) {
+                        "1"
+                    } else {
+                        "0"
+                    },
                 );
             }
         });
@@ -76,7 +82,11 @@ impl Pe {
             heap_size: 1 << 20,
             device_heap: Some(16 << 20),
             team_slots: 16,
-            heap_kind: if mode == Mode::HostHeap { HeapKind::Host } else { HeapKind::Device },
+            heap_kind: if matches!(mode, Mode::HostHeap | Mode::HostHeapTogether) {
+                HeapKind::Host
+            } else {
+                HeapKind::Device
+            },
             hidden: if mode == Mode::Hidden { Hidden::Others } else { Hidden::Nobody },
             ..Settings::defaults()
         };
@@ -90,7 +100,7 @@ impl Pe {
             let expected = match mode {
                 _ if n == 1 => Sharing::Alone,
                 Mode::Turns | Mode::TwoDevices | Mode::Unbound | Mode::HostHeap => Sharing::Turns,
-                Mode::Concurrent | Mode::Hidden => Sharing::Concurrent,
+                Mode::Concurrent | Mode::Hidden | Mode::HostHeapTogether => Sharing::Concurrent,
                 Mode::Threads => Sharing::Threads,
             };
             assert_eq!(heap.sharing(), expected);
