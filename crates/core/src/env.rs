@@ -107,6 +107,8 @@ pub struct Settings {
     pub device_heap: Option<u64>,
     /// Where kernels' programs allocate.
     pub heap_kind: HeapKind,
+    /// Most blocks of a collective in a stream; 0: what fits.
+    pub collective_blocks: u32,
     /// Whether kernels that wait for long for a PE that takes turns with their own fail.
     pub strict: bool,
     /// Teams that one PE can be a member of at the same time, predefined ones included.
@@ -366,6 +368,7 @@ impl Settings {
             device,
             device_heap,
             heap_kind,
+            collective_blocks: number("MAX_CTAS", 0, 0, 1024)? as u32,
             strict: switch("STRICT")?.unwrap_or(false),
             team_slots: number("TEAM_SLOTS", team_slots, 8, 2048)? as usize,
             transport,

@@ -43,7 +43,8 @@ impl Allocation {
         let (used, physical) = (&made_on.used, made_on.physical);
         let fits = |used: usize| used.checked_add(len).filter(|sum| *sum <= KNOBS.memory);
         used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).map_err(|_| code::OUT_OF_MEMORY)?;
-        let made = memory::memfd(&format!("{LABEL}-{physical}")).and_then(|fd| memory::grow(&fd, len as u64).map(|()| fd));
+        let made = memory::memfd(&format!("{LABEL}-{physical}"))
+            .and_then(|fd| memory::grow(&fd, len as u64).map(|()| fd));
         let made = made.and_then(|fd| Mapping::shared(&fd, 0, len.min(JUNK)).map(|start| (fd, start)));
         let Ok((fd, start)) = made else {
             used.fetch_sub(len, Ordering::Relaxed);
@@ -256,12 +257,7 @@ impl Spaces {
 
     /// Where the stand-in finds a range, if by the kind of its reservation and the bits of the devices that have access it
     /// may be used. `None`: the address lies in no reservation.
-    pub fn view(
-        &self,
-        address: usize,
-        len: usize,
-        may: impl Fn(Kind, u64) -> bool,
-    ) -> Option<Out<*mut u8>> {
+    pub fn view(&self, address: usize, len: usize, may: impl Fn(Kind, u64) -> bool) -> Option<Out<*mut u8>> {
         let (base, space) = self.find(address)?;
         let at = address - base;
         let inside = len <= space.len() - at && space.allows(at, len, may);

@@ -34,7 +34,8 @@ pub fn for_copy(address: usize, len: usize, device: i32) -> Out<*mut u8> {
 /// or pinned.
 pub fn for_device(address: usize, len: usize, device: i32) -> Out<*mut u8> {
     let reaches = |kind, access: u64| {
-        access & 1 << device != 0 || matches!(kind, Kind::Allocated(context) if peers::is_enabled(device, context))
+        access & 1 << device != 0
+            || matches!(kind, Kind::Allocated(context) if peers::is_enabled(device, context))
     };
     if let Some(found) = memory::read(|spaces| spaces.view(address, len, reaches)) {
         return found;
@@ -45,7 +46,9 @@ pub fn for_device(address: usize, len: usize, device: i32) -> Out<*mut u8> {
 /// Where the program may touch the byte at an address of device memory, for tests; 0 where there is none.
 #[unsafe(no_mangle)]
 pub extern "C" fn standin_reach(address: usize) -> usize {
-    memory::read(|spaces| spaces.view(address, 1, |_, _| true)).and_then(Result::ok).map_or(0, |at| at as usize)
+    memory::read(|spaces| spaces.view(address, 1, |_, _| true))
+        .and_then(Result::ok)
+        .map_or(0, |at| at as usize)
 }
 
 /// Whether a call may name this range in a copy; of pageable memory, that it is there at all.

@@ -136,7 +136,8 @@ fn memory_of_a_device_that_the_process_does_not_see() {
     // SAFETY: the call gave a descriptor that is nobody else's.
     let fd = unsafe { File::from_raw_fd(fd) };
     let file = format!("/proc/{}/fd/{}", std::process::id(), fd.as_raw_fd());
-    let machine = [("CUDA_STANDIN_DEVICES", "2"), ("CUDA_VISIBLE_DEVICES", "GPU-5d637564-612d-7374-616e-64696e000001")];
+    let machine =
+        [("CUDA_STANDIN_DEVICES", "2"), ("CUDA_VISIBLE_DEVICES", "GPU-5d637564-612d-7374-616e-64696e000001")];
     child(&file, &machine);
     assert_eq!(read(window, 1), [78]);
     child(&file, &[machine[0], machine[1], ("CUDA_STANDIN_NO_PEERS", "all")]);

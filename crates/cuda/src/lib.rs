@@ -34,6 +34,7 @@ pub mod gpu;
 mod heap_device;
 pub mod kernels;
 pub mod lane;
+mod links;
 pub mod memory;
 mod moves;
 pub mod notice;

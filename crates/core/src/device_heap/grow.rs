@@ -161,7 +161,8 @@ impl World {
         }
         for (pe, fd) in got.into_iter().enumerate().filter(|(pe, _)| *pe as i32 != self.my_pe()) {
             let lost = || Error::Device(format!("PE {pe} could not export its device memory"));
-            let memory = device.import(&Export::Fd(fd.ok_or_else(lost)?), others(pe), own.len())?;
+            let memory = device.import(&Export::Fd(fd.ok_or_else(lost)?), others(pe), own.len());
+            let memory = memory.map_err(|why| of_pe(pe, &why))?;
             at[pe] = memory.base();
             theirs.push(memory);
         }
@@ -192,7 +193,8 @@ impl World {
             if len == 0 || len > OPAQUE {
                 return Err(Error::Device(format!("PE {pe} could not export its device memory")));
             }
-            let memory = device.import(&Export::Opaque(said[8..8 + len].into()), 0, own.len())?;
+            let memory = device.import(&Export::Opaque(said[8..8 + len].into()), 0, own.len());
+            let memory = memory.map_err(|why| of_pe(pe, &why))?;
             at[pe] = memory.base();
             theirs.push(memory);
         }
@@ -223,4 +225,8 @@ impl World {
         });
         Ok(())
     }
+}
+
+fn of_pe(pe: usize, why: &Error) -> Error {
+    Error::Device(format!("memory of PE {pe}: {why}"))
 }

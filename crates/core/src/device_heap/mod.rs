@@ -7,6 +7,7 @@
 //! | [`heap`] | where the PEs' memory lies, and what it is used for |
 //! | `grow` | getting memory, and the peers' |
 //! | `courier` | descriptors on their way between processes |
+//! | `links` | whether devices reach each other's memory |
 //! | `kernels` | what kernels know of the PE, and teams as they see them |
 //! | `rma`, `coll` | transfers and collectives of the host |
 //!
@@ -18,6 +19,7 @@ pub mod driver;
 mod grow;
 pub mod heap;
 mod kernels;
+mod links;
 mod rma;
 
 pub(crate) use bind::Slot;

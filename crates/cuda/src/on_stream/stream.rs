@@ -211,14 +211,22 @@ impl Enqueue<'_> {
         if n == 1 {
             return Ok(());
         }
-        let concurrent = matches!(self.job.sharing(), Sharing::Alone | Sharing::Concurrent);
-        if self.turns() || (concurrent && n <= WITHOUT_KERNEL && !self.captured()) {
+        let few = matches!(self.job.sharing(), Sharing::Alone | Sharing::Concurrent)
+            && n <= WITHOUT_KERNEL
+            && self.on_one_device(&members.pes);
+        if self.turns() || (few && !self.captured()) {
             let mut half = Half::First;
             self.meetings(members, &mut half, 1)?;
             return self.complete(members, half);
         }
         // SAFETY: the kernel takes a handle of a team that this PE is a member of.
         unsafe { self.queue.launch(self.stream, kernels::sync(members.handle, barrier)) }
+    }
+
+    /// Over a link between devices a memory operation takes longer than a kernel's store.
+    fn on_one_device(&self, pes: &[u32]) -> bool {
+        let first = |pe: u32| self.job.first_on_device(pe as usize);
+        pes.iter().all(|&pe| first(pe) == first(pes[0]))
     }
 
     /// `n` meetings by memory operations, one after the other. Captured ones are halves, in turn.
