@@ -22,6 +22,7 @@ suites! {
     host_collectives
     host_growth
     host_mixed
+    memory_model
     stream_order
     stream_collectives
     stream_graphs
