@@ -251,7 +251,7 @@ fn a_call_that_is_ended_keeps_what_it_knows_and_leaves_nothing() {
     let mut command = pack.command(&["--jobs", "1", "one-plain"]);
     let mut child = command.stdout(std::process::Stdio::null()).spawn().unwrap();
     dushmem_testkit::job::until("the second one runs", || {
-        pack.left().iter().any(|words| words == "sleep\077\0")
+        pack.left().iter().any(|words| words == "sleep\x0077\0")
     });
     assert!(Command::new("kill").arg(child.id().to_string()).status().unwrap().success());
     child.wait().unwrap();
