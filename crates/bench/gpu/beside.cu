@@ -157,6 +157,29 @@ static void collective_rows() {
   }
 }
 
+/* What the driver takes for the parts of a start, asked by all PEs at the same time: the slowest counts. */
+static void start_rows() {
+  int least = 0, greatest = 0;
+  CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+  const auto once = [](const char *name, const std::function<void()> &call) {
+    meet();
+    const double from = now_us();
+    call();
+    shared->told[me] = now_us() - from;
+    meet();
+    row(std::string("raw start: ") + name, {*std::max_element(shared->told, shared->told + n)}, 1);
+  };
+  cudaStream_t first, second;
+  void *pinned;
+  once("stream", [&] { CUDA(cudaStreamCreateWithFlags(&first, cudaStreamNonBlocking)); });
+  once("stream of the highest priority",
+       [&] { CUDA(cudaStreamCreateWithPriority(&second, cudaStreamNonBlocking, greatest)); });
+  once("cudaHostAlloc 4 KiB", [&] { CUDA(cudaHostAlloc(&pinned, 4096, cudaHostAllocMapped)); });
+  CUDA(cudaFreeHost(pinned));
+  CUDA(cudaStreamDestroy(second));
+  CUDA(cudaStreamDestroy(first));
+}
+
 static void body(int argc, char **argv) {
   const auto wanted = [&](const char *group) {
     for (int i = 2; i < argc; i++)
@@ -207,6 +230,7 @@ static void body(int argc, char **argv) {
   clear(dest, room);
   clear(source, room);
   settle();
+  if (wanted("start")) start_rows();
   if (wanted("host")) host_rows();
   if (wanted("teams")) team_rows();
   if (wanted("stream")) stream_rows();

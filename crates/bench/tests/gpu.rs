@@ -12,7 +12,7 @@ fn the_measuring_program_moves_what_it_measures() {
     compile.args(["beside.cu", "device.cu", "put.cu"].map(|name| root().join("crates/bench/gpu").join(name)));
     let compiled = compile.output().expect("dushcc starts");
     assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
-    let groups = ["host", "teams", "stream", "transfers", "collectives"];
+    let groups = ["start", "host", "teams", "stream", "transfers", "collectives"];
     let mut job = Command::new("timeout");
     job.args(["120".as_ref(), program.as_os_str(), "2".as_ref()]).args(groups);
     let ran = job.env("BESIDE_QUICK", "1").env("DUSHMEM_SYMMETRIC_SIZE", "700M").output().expect("it starts");
@@ -21,6 +21,7 @@ fn the_measuring_program_moves_what_it_measures() {
     assert!(!said.contains("wrong\t") && !said.contains("error\t"), "{said}");
     for row in [
         "start: init and a first object",
+        "raw start: stream of the highest priority",
         "host putmem 1 MiB by all + barrier_all",
         "host team_split_strided + destroy",
         "on stream barrier_all in a graph of 50",

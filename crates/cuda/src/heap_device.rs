@@ -4,6 +4,7 @@ use dushmem_core::amo::AmoRequest;
 use dushmem_core::device::{DeviceMemory, Export, KernelState, KernelTeam};
 use dushmem_core::device_heap::driver::{Agreed, Combine, HeapDevice, Identity, Link};
 use dushmem_core::error::{Error, Result};
+use dushmem_core::laps::Step;
 
 impl HeapDevice for Gpu {
     fn name(&self) -> String {
@@ -35,6 +36,23 @@ impl HeapDevice for Gpu {
 
     fn allocate(&self, at: usize, bytes: usize) -> Result<Box<dyn DeviceMemory>> {
         self.new_memory(at, bytes)
+    }
+
+    fn begin_allocate(&self, at: usize, bytes: usize) -> Result<Box<dyn DeviceMemory>> {
+        self.begin_memory(at, bytes)
+    }
+
+    unsafe fn fill(&self, dest: usize, bytes: &[u8]) -> Result<()> {
+        // SAFETY: passed on.
+        unsafe { self.begin_fill(dest, bytes) }
+    }
+
+    fn ready(&self) -> Result<()> {
+        self.finish_start()
+    }
+
+    fn steps(&self) -> Vec<Step> {
+        self.take_steps()
     }
 
     fn import(&self, export: &Export, at: usize, bytes: usize) -> Result<Box<dyn DeviceMemory>> {

@@ -122,7 +122,7 @@ impl<'a> Parts<'a> {
 }
 
 /// The call of the template that the function stands for.
-fn body(function: &DeviceFunction<'_>) -> String {
+pub fn body(function: &DeviceFunction<'_>) -> String {
     let parts = Parts::of(function);
     let stem = parts.plain();
     let arguments: Vec<String> = function

@@ -31,7 +31,7 @@ struct Args {
     /// How the processes share the GPU; both if none is named.
     #[arg(long, value_enum, value_delimiter = ',')]
     mode: Vec<Mode>,
-    /// Groups of rows: host teams stream transfers collectives device put; all if none is named.
+    /// Groups of rows: start host teams stream transfers collectives device put; all if none is named.
     #[arg(long, value_delimiter = ',')]
     groups: Vec<String>,
     /// Runs of each program.

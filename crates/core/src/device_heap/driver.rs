@@ -7,6 +7,7 @@ use crate::amo::AmoRequest;
 use crate::coll::reduce::Reducer;
 use crate::device::{DeviceMemory, Export, KernelState, KernelTeam};
 use crate::error::Result;
+use crate::laps::Step;
 use std::fmt::Debug;
 
 /// The device that a PE uses, as its peers have to know it.
@@ -115,6 +116,32 @@ pub trait HeapDevice: Debug + Send + Sync {
     ///
     /// Dropping it gives the memory back; nobody uses it then.
     fn allocate(&self, at: usize, bytes: usize) -> Result<Box<dyn DeviceMemory>>;
+
+    /// As [`HeapDevice::allocate`], but the memory is zeroed only when [`HeapDevice::ready`] has returned.
+    fn begin_allocate(&self, at: usize, bytes: usize) -> Result<Box<dyn DeviceMemory>> {
+        self.allocate(at, bytes)
+    }
+
+    /// Begins to copy bytes of the host to own memory, after it was zeroed.
+    ///
+    /// # Safety
+    /// The destination is valid, and the bytes stay as they are, until [`HeapDevice::ready`].
+    unsafe fn fill(&self, dest: usize, bytes: &[u8]) -> Result<()> {
+        // SAFETY: as the caller promises.
+        unsafe { self.copy(dest, bytes.as_ptr() as usize, bytes.len())? };
+        self.flush()
+    }
+
+    /// Waits for what was begun when the device was found, by [`HeapDevice::begin_allocate`] and by [`HeapDevice::fill`]:
+    /// from then on nothing that the PE calls waits for kernels of the program.
+    fn ready(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// How long it took, step by step, to begin to use the device, and what [`HeapDevice::ready`] has waited for.
+    fn steps(&self) -> Vec<Step> {
+        Vec::new()
+    }
 
     /// A peer's memory, from what it exported, at `at` in reserved address space (anywhere for [`Export::Opaque`]).
     fn import(&self, export: &Export, at: usize, bytes: usize) -> Result<Box<dyn DeviceMemory>>;

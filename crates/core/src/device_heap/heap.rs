@@ -41,9 +41,14 @@ impl Plan {
         self.slots * DeviceSlot::bytes(self.pes)
     }
 
+    /// Where the tables for kernels begin in a slice.
+    pub(super) fn tables_at(&self) -> usize {
+        (self.streams_at() + self.slots * stream_bytes(self.pes)).next_multiple_of(64)
+    }
+
     /// Where the heap begins in a slice.
     pub(super) fn heap_at(&self) -> usize {
-        (self.streams_at() + self.slots * stream_bytes(self.pes)).next_multiple_of(64 << 10)
+        (self.tables_at() + Tables::bytes(self.pes, self.slots)).next_multiple_of(64 << 10)
     }
 }
 
