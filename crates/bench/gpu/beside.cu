@@ -1,5 +1,5 @@
 // dushmem beside NVSHMEM: one source by NVSHMEM's names, built for each library, PEs as children of this process that
-// meet by a unique id. Arguments: number of PEs, then groups of rows: start host stream collectives device put.
+// meet by a unique id. Arguments: number of PEs, then groups of rows: start host teams stream transfers collectives graphs device put.
 // Prints a line a row: name, median, least and most of the samples in microseconds, operations a sample.
 #include "collectives.h"
 
@@ -107,6 +107,29 @@ static Collectives collectives() {
   by.fcollect = [](size_t count) { nvshmemx_float_fcollect_on_stream(NVSHMEM_TEAM_WORLD, dest, source, count, stream); };
   by.alltoall = [](size_t count) { nvshmemx_float_alltoall_on_stream(NVSHMEM_TEAM_WORLD, dest, source, count, stream); };
   return by;
+}
+
+/* What the driver takes for the parts of a start, asked by all PEs at the same time: the slowest counts. */
+static void start_rows() {
+  int least = 0, greatest = 0;
+  CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+  const auto once = [](const char *name, const std::function<void()> &call) {
+    meet();
+    const double from = now_us();
+    call();
+    shared->told[me] = now_us() - from;
+    meet();
+    row(std::string("raw start: ") + name, {*std::max_element(shared->told, shared->told + n)}, 1);
+  };
+  cudaStream_t first, second;
+  void *pinned;
+  once("stream", [&] { CUDA(cudaStreamCreateWithFlags(&first, cudaStreamNonBlocking)); });
+  once("stream of the highest priority",
+       [&] { CUDA(cudaStreamCreateWithPriority(&second, cudaStreamNonBlocking, greatest)); });
+  once("cudaHostAlloc 4 KiB", [&] { CUDA(cudaHostAlloc(&pinned, 4096, cudaHostAllocMapped)); });
+  CUDA(cudaFreeHost(pinned));
+  CUDA(cudaStreamDestroy(second));
+  CUDA(cudaStreamDestroy(first));
 }
 
 static void body(int argc, char **argv) {

@@ -51,7 +51,9 @@ fn the_program_with_nccl_moves_what_it_measures() {
     let source = root().join("crates/bench/gpu/nccl.cu");
     compile(Command::new(prefix().join("bin/dushcc")).arg("-O1").arg("-o").args([&program, &source]));
     let fake = root().join("crates/bench/tests/fake_nccl.cpp");
-    compile(Command::new(compiler).args(["-std=c++17", "-O1", "-shared", "-fPIC", "-o"]).args([&library, &fake]));
+    compile(
+        Command::new(compiler).args(["-std=c++17", "-O1", "-shared", "-fPIC", "-o"]).args([&library, &fake]),
+    );
     let run = |each: &str, windows: &str, nccl: &std::path::Path| {
         let mut job = Command::new("timeout");
         job.args(["120".as_ref(), program.as_os_str(), "2".as_ref(), "collectives".as_ref()]);

@@ -420,7 +420,7 @@ mod tests {
     fn the_fastest_of_the_others_counts() {
         let key = Key { name: "a".into(), pes: 2, mode: Mode::Each };
         let row = |samples: Samples| Measured { key: key.clone(), samples };
-        let all = row([vec![1.0, 2.0], vec![3.0, 6.0], vec![1.5, 4.0], vec![9.0]]);
+        let all = row([vec![1.0, 2.0], vec![3.0, 6.0], vec![2.0, 4.0], vec![9.0]]);
         assert_eq!(all.ratio_to(Library::Nvshmem).unwrap().median, 3.0);
         let fastest = all.ratio().unwrap();
         assert_eq!((fastest.median, all.ratio_to(Library::Nccl).unwrap().median), (2.0, 2.0));

@@ -241,7 +241,16 @@ mod tests {
         for (begin, ..) in TARGETS {
             let stem =
                 begin.split(", ").next().unwrap().split(" 4").next().unwrap().split(" 64").next().unwrap();
-            let stem = stem.split(" 1 MiB").next().unwrap().split(" put").next().unwrap();
+            let stem = stem
+                .split(" 1 MiB")
+                .next()
+                .unwrap()
+                .split(" put")
+                .next()
+                .unwrap()
+                .split(" get")
+                .next()
+                .unwrap();
             assert!(text.iter().any(|text| text.contains(stem)), "{begin}: {stem}");
         }
     }
