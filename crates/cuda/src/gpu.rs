@@ -36,10 +36,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Devices that PEs of this process use, once for each PE: each lets the others reach its memory.
-static USED: Mutex<Vec<types::Device>> = Mutex::new(Vec::new());
+/// A device that a PE of this process uses, and its context there.
+type Used = (types::Device, types::Context);
 
-fn used() -> MutexGuard<'static, Vec<types::Device>> {
+/// Those of all PEs of this process: each lets the others reach its memory.
+static USED: Mutex<Vec<Used>> = Mutex::new(Vec::new());
+
+pub(crate) fn used() -> MutexGuard<'static, Vec<Used>> {
     lock(&USED)
 }
 
@@ -165,7 +168,7 @@ impl Gpu {
             laps: Mutex::new(laps),
             context,
         };
-        used().push(device);
+        used().push((device, gpu.context.handle()));
         Ok(gpu)
     }
 
@@ -364,11 +367,19 @@ impl Gpu {
         self.agreed.get().map_or(Sharing::Alone, |agreed| agreed.sharing)
     }
 
+    /// Whether PEs of the job use other devices, too.
+    pub(crate) fn has_other_devices(&self) -> bool {
+        self.agreed.get().is_some_and(|agreed| agreed.devices > 1)
+    }
+
     pub(crate) fn agree(&self, agreed: Agreed) {
         let _ = self.agreed.set(agreed);
         // Processes have queues of their own.
         if agreed.sharing == Sharing::Threads && self.pe == Some(0) {
             crate::device::warn_of_few_queues(self.pe);
+        }
+        if agreed.sharing == Sharing::Threads && agreed.devices > 1 && !self.facts.chunks {
+            self.enable_peers();
         }
     }
 
@@ -407,7 +418,7 @@ impl Gpu {
     fn reaching(&self) -> Vec<types::Device> {
         let own = self.context.device();
         let mut devices = vec![own];
-        for &other in used().iter() {
+        for &(other, _) in used().iter() {
             let mut can = 0;
             // SAFETY: a place for a number.
             let asked = unsafe { self.driver().device_can_access_peer(&raw mut can, other, own) };
@@ -508,7 +519,7 @@ impl Facts {
 impl Drop for Gpu {
     fn drop(&mut self) {
         let mut used = used();
-        if let Some(at) = used.iter().position(|&device| device == self.context.device()) {
+        if let Some(at) = used.iter().position(|&(device, _)| device == self.context.device()) {
             used.swap_remove(at);
         }
         drop(used);

@@ -3,7 +3,7 @@ use crate::gpu::Gpu;
 use crate::moves::Kind;
 use dushmem_core::amo::AmoRequest;
 use dushmem_core::device::{DeviceMemory, Export, KernelState, KernelTeam};
-use dushmem_core::device_heap::driver::{Agreed, Combine, HeapDevice, Identity};
+use dushmem_core::device_heap::driver::{Agreed, Combine, HeapDevice, Identity, Link};
 use dushmem_core::error::{Error, Result};
 use dushmem_core::laps::Step;
 
@@ -15,6 +15,10 @@ impl HeapDevice for Gpu {
     fn identity(&self) -> Identity {
         let crate::gpu::Facts { uuid, memory, granule, concurrent, processors, chunks, .. } = self.facts;
         Identity { uuid, memory, granule, concurrent, processors, chunks }
+    }
+
+    fn link(&self, other: &[u8; 16]) -> Link {
+        self.link_to(other)
     }
 
     fn free_memory(&self) -> Result<u64> {

@@ -34,6 +34,7 @@ pub mod gpu;
 mod heap_device;
 pub mod kernels;
 pub mod lane;
+mod links;
 mod loading;
 pub mod memory;
 mod moves;

@@ -115,6 +115,16 @@ fn host_mixed() {
 }
 
 #[test]
+fn memory_model() {
+    run("memory_model", &[]);
+}
+
+#[test]
+fn memory_model_in_the_hosts_heap() {
+    run("memory_model", &[("DUSHMEM_HEAP_KIND", "host")]);
+}
+
+#[test]
 fn stream_collectives() {
     run("stream_collectives", &[]);
 }

@@ -24,6 +24,7 @@ suites! {
     host_mixed
     launch_limits
     host_words
+    memory_model
     stream_order
     stream_collectives
     stream_graphs

@@ -4,6 +4,7 @@ use super::driver::{Agreed, HeapDevice, Identity, Sharing};
 use super::grow::{Chunk, Peers, Wanted};
 use super::heap::{Chunks, DeviceHeap, Parts, Plan};
 use super::kernels::Tables;
+use super::links;
 use crate::device::Device;
 use crate::env::{DebugLevel, HeapKind};
 use crate::error::{Call, Error, Result};
@@ -61,6 +62,9 @@ struct Offer {
     concurrent: u32,
     chunks: u32,
     host: u32,
+    /// Most blocks of a collective, as the environment says; 0: it does not.
+    blocks: u32,
+    reserved: u32,
 }
 
 /// How far a PE is.
@@ -94,12 +98,18 @@ fn agree(offers: &[Offer]) -> Agreed {
     let sharing = match () {
         _ if in_threads(offers) => Sharing::Threads,
         _ if on_one == 1 => Sharing::Alone,
-        _ if offers.iter().all(|offer| offer.concurrent != 0) => Sharing::Concurrent,
+        // Who has a device alone need not be a client of MPS.
+        _ if offers.iter().all(|offer| offer.concurrent != 0 || with(offer) == 1) => Sharing::Concurrent,
         _ => Sharing::Turns,
     };
+    let first = |at: usize| offers.iter().position(|other| other.uuid == offers[at].uuid) == Some(at);
+    let devices = (0..offers.len()).filter(|&at| first(at)).count() as u32;
     // A multiprocessor takes two blocks of such a kernel, so two of different teams run at the same time.
-    let blocks = offers.iter().map(|offer| offer.processors / with(offer)).min();
-    Agreed { sharing, on_one, blocks: blocks.unwrap_or(1).clamp(1, Agreed::MOST_BLOCKS) }
+    let resident = offers.iter().map(|offer| offer.processors / with(offer)).min();
+    let asked = offers.iter().map(|offer| offer.blocks).filter(|&blocks| blocks > 0).min();
+    let most = asked.unwrap_or(if devices > 1 { Agreed::LINK_BLOCKS } else { Agreed::MOST_BLOCKS });
+    let blocks = resident.unwrap_or(1).min(most).clamp(1, Agreed::MOST_BLOCKS);
+    Agreed { sharing, on_one, devices, blocks }
 }
 
 /// Whether PEs are threads of one process.
@@ -182,6 +192,7 @@ impl World {
         mine.pid = dushmem_os::fault::pid();
         mine.most = settings.device_heap.unwrap_or(0);
         mine.host = (settings.heap_kind == HeapKind::Host).into();
+        mine.blocks = settings.collective_blocks;
         match &listener {
             Ok((_, token)) => mine.token = *token,
             Err(_) => mine.state = offered::ERROR,
@@ -219,6 +230,10 @@ impl World {
         differs("DUSHMEM_HEAP_KIND (0: device, 1: host)", |offer| offer.host.into())?;
         let (agreed, plan) = (agree(&offers), plan(&offers, self.team_slots(), settings.heap_size)?);
         device.set_agreed(agreed);
+        if agreed.devices > 1 && settings.heap_kind == HeapKind::Device {
+            let uuids: Vec<_> = offers.iter().map(|offer| offer.uuid).collect();
+            self.all_well(call, "looking for links between devices", links::check(self, &*device, &uuids))?;
+        }
         // Where this gives an error, all PEs have one. From here on each goes on to the last exchange, in which they tell each
         // other of what comes after it.
         let laid = match settings.heap_kind {
@@ -266,7 +281,8 @@ impl World {
         drop(one);
         self.note(DebugLevel::Info, || {
             let sharing = agreed.sharing;
-            format!("device {name}, {sharing:?}, {} PEs on one, {} blocks", agreed.on_one, agreed.blocks)
+            let Agreed { on_one, devices, blocks, .. } = agreed;
+            format!("device {name}, one of {devices}, {sharing:?}, {on_one} PEs on one, {blocks} blocks")
         });
         Ok(())
     }
@@ -413,9 +429,26 @@ mod tests {
         );
         assert_eq!(shared(&[offer(1, 10, true), offer(1, 11, false)]), Sharing::Turns);
         assert_eq!(shared(&[offer(1, 10, false), offer(1, 10, false)]), Sharing::Threads);
-        let agreed = agree(&[offer(1, 10, true), offer(1, 11, true), offer(2, 12, true)]);
-        assert_eq!((agreed.on_one, agreed.blocks), (2, 66));
+        // A PE alone on its device says nothing about MPS; those that share one do.
+        assert_eq!(
+            shared(&[offer(1, 10, true), offer(1, 11, true), offer(2, 12, false)]),
+            Sharing::Concurrent
+        );
+        assert_eq!(shared(&[offer(1, 10, false), offer(1, 11, false), offer(2, 12, true)]), Sharing::Turns);
+    }
+
+    #[test]
+    fn blocks_fit_the_device_and_the_link() {
+        let agreed = agree(&[offer(1, 10, true), offer(1, 11, true)]);
+        assert_eq!((agreed.on_one, agreed.devices, agreed.blocks), (2, 1, 66));
         assert_eq!(agree(&vec![offer(1, 10, true); 8]).blocks, 16);
+        let agreed = agree(&[offer(2, 10, true), offer(1, 11, true), offer(2, 12, true)]);
+        assert_eq!((agreed.on_one, agreed.devices, agreed.blocks), (2, 2, Agreed::LINK_BLOCKS));
+        let asked = |blocks: [u32; 2]| {
+            let of = |device: u8, blocks| Offer { blocks, ..offer(device, device.into(), false) };
+            agree(&[of(1, blocks[0]), of(2, blocks[1])]).blocks
+        };
+        assert_eq!([asked([0, 0]), asked([8, 16]), asked([0, 100]), asked([500, 500])], [64, 8, 100, 128]);
     }
 
     #[test]

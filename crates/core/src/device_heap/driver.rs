@@ -28,6 +28,19 @@ pub struct Identity {
     pub chunks: bool,
 }
 
+/// What a device can do with the memory of another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Link {
+    /// Load, store, and atomic operations.
+    Whole,
+    /// Load and store; its atomic operations there are none for others.
+    WithoutAtomics,
+    /// Nothing.
+    Missing,
+    /// This process does not see the other one: what can be done is found out by doing it.
+    Unseen,
+}
+
 /// How the PEs of a job that use one device share it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharing {
@@ -48,6 +61,8 @@ pub struct Agreed {
     pub sharing: Sharing,
     /// Most PEs that use one device.
     pub on_one: u32,
+    /// Devices that PEs use.
+    pub devices: u32,
     /// Most blocks of a collective kernel that can run at the same time on every PE, at least 1: the same number on
     /// all PEs.
     pub blocks: u32,
@@ -56,6 +71,9 @@ pub struct Agreed {
 impl Agreed {
     /// Blocks for which a collective's slot has flags.
     pub const MOST_BLOCKS: u32 = 128;
+    /// Blocks, where PEs have different devices and nobody says how many: so many fill the link between two of them, and
+    /// leave multiprocessors to the program.
+    pub const LINK_BLOCKS: u32 = 64;
 
     /// PEs, at most, whose kernels are on one device at the same time, and have to be resident beside each other. Where
     /// PEs take turns each has all of the device in its turn.
@@ -89,6 +107,11 @@ pub trait HeapDevice: Debug + Send + Sync {
 
     /// See [`Identity`].
     fn identity(&self) -> Identity;
+
+    /// What this device can do with the memory of another one, whose name is that of its [`Identity`].
+    fn link(&self, _other: &[u8; 16]) -> Link {
+        Link::Unseen
+    }
 
     /// Free memory of the device, in bytes.
     fn free_memory(&self) -> Result<u64>;

@@ -205,7 +205,8 @@ impl World {
     ) -> Result<()> {
         for (pe, fd) in got.into_iter().enumerate().filter(|(pe, _)| *pe as i32 != self.my_pe()) {
             let lost = || Error::Device(format!("PE {pe} could not export its device memory"));
-            let memory = device.import(&Export::Fd(fd.ok_or_else(lost)?), (wanted.others)(pe), bytes)?;
+            let memory = device.import(&Export::Fd(fd.ok_or_else(lost)?), (wanted.others)(pe), bytes);
+            let memory = memory.map_err(|why| of_pe(pe, &why))?;
             at[pe] = memory.base();
             theirs.push(memory);
         }
@@ -236,7 +237,8 @@ impl World {
             if len == 0 || len > OPAQUE {
                 return Err(Error::Device(format!("PE {pe} could not export its device memory")));
             }
-            let memory = device.import(&Export::Opaque(said[8..8 + len].into()), 0, own.len())?;
+            let memory = device.import(&Export::Opaque(said[8..8 + len].into()), 0, own.len());
+            let memory = memory.map_err(|why| of_pe(pe, &why))?;
             at[pe] = memory.base();
             theirs.push(memory);
         }
@@ -275,4 +277,8 @@ impl World {
         });
         Ok(())
     }
+}
+
+fn of_pe(pe: usize, why: &Error) -> Error {
+    Error::Device(format!("memory of PE {pe}: {why}"))
 }

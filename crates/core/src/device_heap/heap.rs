@@ -144,6 +144,13 @@ impl DeviceHeap {
         self.agreed.sharing
     }
 
+    /// How this PE shares its device: alone, where only others share theirs.
+    pub fn own_sharing(&self) -> Sharing {
+        let others = (0..self.plan.pes).filter(|&pe| pe != self.me);
+        let shared = others.map(|pe| self.first[pe]).any(|first| first == self.first[self.me]);
+        if shared || self.sharing() == Sharing::Threads { self.sharing() } else { Sharing::Alone }
+    }
+
     /// Which heap kernels use.
     pub fn kind(&self) -> HeapKind {
         self.kind

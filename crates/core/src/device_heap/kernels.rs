@@ -68,7 +68,7 @@ impl DeviceHeap {
             internals: internals as u64,
             remote,
             reserved: strict | near,
-            sharing: KernelState::sharing_of(self.agreed.sharing),
+            sharing: KernelState::sharing_of(self.own_sharing()),
             queue_pairs: queue_pairs::end(),
             ..KernelState::NONE
         };

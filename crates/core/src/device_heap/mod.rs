@@ -8,6 +8,7 @@
 //! | `grow` | getting memory, and the peers' |
 //! | `beside` | the heap of the host, as far as kernels reach it too |
 //! | `courier` | descriptors on their way between processes |
+//! | `links` | whether devices reach each other's memory |
 //! | `kernels` | what kernels know of the PE, and teams as they see them |
 //! | `rma`, `coll` | transfers and collectives of the host |
 //!
@@ -20,6 +21,7 @@ pub mod driver;
 mod grow;
 pub mod heap;
 mod kernels;
+mod links;
 mod rma;
 
 pub(crate) use bind::Slot;
