@@ -29,14 +29,10 @@ template <class S, class Scratch = no_scratch>
 DUSHMEM_IMPL_FN void put_any(context ctx, void *dest, const void *source, size_t bytes, int pe, bool nbi,
                              const char *call, Scratch scratch = Scratch()) {
   const S s{};
-  if (bytes == 0) {
-    check_pe(pe, call);
-    return sync(s);
-  }
-  check_local(source, call, "source");
-  if (char *to = peer((char *)dest, bytes, pe, call, "dest"))
+  if (char *to = peer_of_copy(dest, source, bytes, pe, call, "dest", "source"))
     together(s, [=](auto part) {
-      if (!scratch.copies(to, (const char *)source, bytes, part, call)) copy(to, (const char *)source, bytes, part);
+      if (bytes == 0 || !scratch.copies(to, (const char *)source, bytes, part, call))
+        copy_to(to, (const char *)source, bytes, part);
       ring(pe);
     });
   else
@@ -47,14 +43,9 @@ template <class S, class Scratch = no_scratch>
 DUSHMEM_IMPL_FN void get_any(context ctx, void *dest, const void *source, size_t bytes, int pe, bool nbi,
                              const char *call, Scratch scratch = Scratch()) {
   const S s{};
-  if (bytes == 0) {
-    check_pe(pe, call);
-    return sync(s);
-  }
-  check_local(dest, call, "dest");
-  if (const char *from = peer((const char *)source, bytes, pe, call, "source"))
+  if (const char *from = peer_of_copy(source, dest, bytes, pe, call, "source", "dest"))
     together(s, [=](auto part) {
-      if (!scratch.copies((char *)dest, from, bytes, part, call)) copy_from((char *)dest, from, bytes, part);
+      if (bytes == 0 || !scratch.copies((char *)dest, from, bytes, part, call)) copy_from((char *)dest, from, bytes, part);
     });
   else
     by_first(s, [=] { remote_get(ctx, dest, source, bytes, pe, nbi); });

@@ -38,7 +38,7 @@ DUSHMEM_IMPL_FN void put_signal_any(context ctx, void *dest, const void *source,
     return by_first(s, [=] { remote_put_signal(ctx, dest, source, bytes, signal, value, op, pe, nbi); });
   together(s, [=](auto part) {
     if (bytes != 0 && !scratch.copies(to, (const char *)source, bytes, part, call))
-      copy(to, (const char *)source, bytes, part);
+      copy_to(to, (const char *)source, bytes, part);
     publish(part);
     if (leads(part)) {
       fence_release();

@@ -5,7 +5,7 @@ use crate::coll::device_slot::DeviceSlot;
 use crate::device::{KernelState, KernelTeam};
 use crate::env::HeapKind;
 use crate::error::{Error, Result, line};
-use crate::team::Team;
+use crate::team::{Team, handles};
 use crate::world::World;
 use std::sync::Arc;
 
@@ -56,6 +56,8 @@ impl DeviceHeap {
         let strict = if world.settings().strict { KernelState::STRICT } else { 0 };
         let threads = self.agreed.sharing == Sharing::Threads && self.agreed.on_one as usize == self.plan.pes;
         let near = if threads && matches!(self.kind, HeapKind::Device) { KernelState::NEAR } else { 0 };
+        let reached = |pe: usize| if world.kernels_reach(pe) { self.delta[pe] as i64 } else { KernelState::UNREACHABLE };
+        let everybody = world.teams().get(handles::WORLD).map_or(KernelState::NONE.world, |team| self.entry(world, &team));
         KernelState {
             magic: KernelState::MAGIC,
             my_pe: world.my_pe(),
@@ -69,7 +71,19 @@ impl DeviceHeap {
             remote,
             reserved: strict | near,
             sharing: KernelState::sharing_of(self.agreed.sharing),
+            first_delta: KernelState::first_of((0..self.plan.pes).map(reached)),
+            world: everybody,
             ..KernelState::NONE
+        }
+    }
+
+    /// What kernels see of a team; its members' numbers as the host has them.
+    fn entry(&self, world: &World, team: &Team) -> KernelTeam {
+        let slot = team.slot();
+        let entry = KernelTeam::of(team, world.device_slot(slot), self.plan.pes, world.reaches_all_of(team));
+        match self.kind {
+            HeapKind::Device => KernelTeam { slot: self.slot_at(slot) as u64, ..entry },
+            HeapKind::Host => entry,
         }
     }
 
@@ -114,13 +128,9 @@ impl DeviceHeap {
     /// Makes a team known to kernels, whose flags begin at `base`.
     fn publish(&self, world: &World, team: &Arc<Team>, base: u64) -> Result<()> {
         let slot = team.slot();
-        let mut entry =
-            KernelTeam::of(team, world.device_slot(slot), self.plan.pes, world.reaches_all_of(team));
-        if self.kind == HeapKind::Device {
-            entry.slot = self.slot_at(slot) as u64;
-            if base > 0 {
-                self.with_slot(slot, |slot| slot.begin(base))?;
-            }
+        let mut entry = self.entry(world, team);
+        if self.kind == HeapKind::Device && base > 0 {
+            self.with_slot(slot, |slot| slot.begin(base))?;
         }
         if entry.pes != 0 {
             let pes = self.tables.pes + slot * self.plan.pes * size_of::<u32>();
