@@ -164,7 +164,7 @@ struct anywhere {
 };
 
 /* What most calls move is moved without a call, which would cost more: whole chunks, aligned on both sides, of which each
- * thread has few. So many loads are under way; a loop takes as many at a time. False: not that. */
+ * thread has few. So many loads are under way; a loop takes as many at a time. */
 constexpr unsigned short_depth = 4;
 
 /* Every Apart-th chunk, as long as some are left. */
@@ -177,52 +177,57 @@ template <class Ends, unsigned Apart> DUSHMEM_IMPL_FN void move_few(chunk *to, c
   for (int k = 0; k < (int)short_depth; k++)
     if (k * (int)Apart < left) Ends::store(to + k * Apart, held[k]);
 }
-template <class Ends> DUSHMEM_IMPL_FN bool moves_few(chunk *to, const chunk *from, size_t count, unsigned, unsigned, scope::thread) {
-  if (count > short_depth) return false;
+
+DUSHMEM_IMPL_FN bool are_few(size_t count, scope::thread) { return count <= short_depth; }
+template <class Ends> DUSHMEM_IMPL_FN void move_short(chunk *to, const chunk *from, unsigned count, scope::thread) {
   move_few<Ends, 1>(to, from, (int)count);
-  return true;
-}
-template <class Ends, class S>
-DUSHMEM_IMPL_FN bool moves_few(chunk *to, const chunk *from, size_t count, unsigned rank, unsigned size, S) {
-  if (count <= size) {
-    Ends::store(to + rank, Ends::load(from + rank));
-    return true;
-  }
-  /* Larger blocks have as many loads under way in any case. */
-  if (size % width_of_warp != 0 || warp_size() != width_of_warp || (count > short_depth * size && size <= 256) || count >> 27 != 0)
-    return false;
-  const unsigned first = rank / width_of_warp * (short_depth * width_of_warp) + rank % width_of_warp;
-  to += first, from += first;
-  DUSHMEM_IMPL_ROLLED
-  for (int left = (int)(unsigned)count - (int)first; left > 0; left -= (int)(short_depth * size)) {
-    move_few<Ends, width_of_warp>(to, from, left);
-    to += short_depth * size, from += short_depth * size;
-  }
-  return true;
-}
-template <class Ends, class S> DUSHMEM_IMPL_FN bool moves_chunks(char *dest, const char *source, size_t bytes, S s) {
-  if ((((unsigned)(uintptr_t)dest | (unsigned)(uintptr_t)source | (unsigned)bytes) & 15u) != 0) return false;
-  /* Threads without a chunk have nothing to do in the other ways either. */
-  const unsigned r = rank(s);
-  if (r >= bytes / 16) return true;
-  return !overlap(dest, source, bytes) && moves_few<Ends>((chunk *)dest, (const chunk *)source, bytes / 16, r, size(s), s);
 }
 
-/* A single word by the first thread. */
-template <class Ends, class S> DUSHMEM_IMPL_FN bool moves_word(char *dest, const char *source, size_t bytes, S s) {
-  const unsigned both = (unsigned)(uintptr_t)dest | (unsigned)(uintptr_t)source;
-  if (bytes == 8 && both % 8 == 0) {
-    if (leads(s)) Ends::store((unit8 *)dest, Ends::load((const unit8 *)source));
-  } else if (bytes == 4 && both % 4 == 0) {
-    if (leads(s)) Ends::store((unit4 *)dest, Ends::load((const unit4 *)source));
-  } else {
-    return false;
+DUSHMEM_IMPL_FN bool are_few(size_t count, scope::warp s) {
+  return count <= short_depth * width_of_warp && size(s) == width_of_warp;
+}
+template <class Ends> DUSHMEM_IMPL_FN void move_short(chunk *to, const chunk *from, unsigned count, scope::warp s) {
+  const unsigned r = rank(s);
+  if (count <= width_of_warp)
+    Ends::store(to + r, Ends::load(from + r));
+  else
+    move_few<Ends, width_of_warp>(to + r, from + r, (int)count - (int)r);
+}
+
+/* A block's have to be whole warps. Large blocks have no more loads under way in longer copies either. */
+template <class S> DUSHMEM_IMPL_FN bool are_few(size_t count, S s) {
+  const unsigned threads = size(s);
+  return threads % width_of_warp == 0 && warp_size() == width_of_warp && count >> 27 == 0 &&
+         (count <= short_depth * threads || threads > 256);
+}
+template <class Ends, class S> DUSHMEM_IMPL_FN void move_short(chunk *to, const chunk *from, unsigned count, S s) {
+  const unsigned r = rank(s), threads = size(s);
+  if (count <= threads) return Ends::store(to + r, Ends::load(from + r));
+  const unsigned first = r / width_of_warp * (short_depth * width_of_warp) + r % width_of_warp;
+  to += first, from += first;
+  DUSHMEM_IMPL_ROLLED
+  for (int left = (int)count - (int)first; left > 0; left -= (int)(short_depth * threads)) {
+    move_few<Ends, width_of_warp>(to, from, left);
+    to += short_depth * threads, from += short_depth * threads;
   }
-  return true;
 }
 
 template <class Ends, class S> DUSHMEM_IMPL_FN void copy_by(char *dest, const char *source, size_t bytes, S s) {
-  if (moves_chunks<Ends>(dest, source, bytes, s) || moves_word<Ends>(dest, source, bytes, s) || bytes == 0) return;
+  const unsigned both = (unsigned)(uintptr_t)dest | (unsigned)(uintptr_t)source;
+  if (((both | (unsigned)bytes) & 15u) == 0) {
+    /* Threads without a chunk have nothing to do in the other ways either. */
+    if (rank(s) >= bytes / 16) return;
+    if (are_few(bytes / 16, s) && !overlap(dest, source, bytes))
+      return move_short<Ends>((chunk *)dest, (const chunk *)source, (unsigned)(bytes / 16), s);
+  } else if (bytes == 8 && both % 8 == 0) {
+    if (leads(s)) Ends::store((unit8 *)dest, Ends::load((const unit8 *)source));
+    return;
+  } else if (bytes == 4 && both % 4 == 0) {
+    if (leads(s)) Ends::store((unit4 *)dest, Ends::load((const unit4 *)source));
+    return;
+  } else if (bytes == 0) {
+    return;
+  }
   if (DUSHMEM_IMPL_IS(!overlap(dest, source, bytes) && Ends::are_global(dest, source)))
     copy_global<typename Ends::source>(dest, source, bytes, s);
   else

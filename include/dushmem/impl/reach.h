@@ -113,18 +113,30 @@ DUSHMEM_IMPL_COLD void *peer_otherwise(const void *own, size_t bytes, size_t ali
   return peer_elsewhere(own, bytes, align, pe, call, arg);
 }
 
+/* Finds PE pe's copy of `bytes` bytes, where that takes no more than a look at the state. Callers ask peer_otherwise then, and
+ * ask only then whether there is one at all. */
+template <class T> DUSHMEM_IMPL_FN bool finds(T *&there, T *own, size_t bytes, int pe, size_t align = 1) {
+  const dushmem_impl_kernel_state &s = state();
+  const uint64_t delta = first_delta(pe), offset = (uint64_t)(uintptr_t)own - s.heap;
+  there = (T *)moved_by(own, delta);
+  return DUSHMEM_IMPL_IS(delta != 0 && offset < s.heap_len && bytes <= s.heap_len - offset && (uintptr_t)own % align == 0);
+}
+
 /* PE pe's copy of `bytes` bytes, argument `arg` of `call`. Null: it can't be loaded from and stored to. A PE that
  * does not exist, and what is no own symmetric object, aligned to `align`, ends the job. */
 template <class T>
 DUSHMEM_IMPL_FN T *peer(T *own, size_t bytes, int pe, const char *call, const char *arg, size_t align = 1) {
-  const dushmem_impl_kernel_state &s = state();
-  const uint64_t delta = first_delta(pe), offset = (uint64_t)(uintptr_t)own - s.heap;
-  if (DUSHMEM_IMPL_IS(delta != 0 && offset < s.heap_len && bytes <= s.heap_len - offset && (uintptr_t)own % align == 0))
-    return (T *)moved_by(own, delta);
-  return (T *)peer_otherwise(own, bytes, align, pe, call, arg);
+  T *there;
+  return finds(there, own, bytes, pe, align) ? there : (T *)peer_otherwise(own, bytes, align, pe, call, arg);
 }
 
-/* The same for a copy between it and `local`, of any length. Whatever is unusual, a length of 0 too, is looked at apart. */
+/* The same two for a copy between it and `local`, of any length. Whatever is unusual, a length of 0 too, is looked at apart. */
+DUSHMEM_IMPL_FN bool finds_for_copy(char *&there, const void *own, const void *local, size_t bytes, int pe) {
+  const dushmem_impl_kernel_state &s = state();
+  const uint64_t delta = first_delta(pe), offset = (uint64_t)(uintptr_t)own - s.heap;
+  there = (char *)moved_by(own, delta);
+  return DUSHMEM_IMPL_IS(delta != 0 && local != nullptr && offset < s.heap_len && bytes - 1 < s.heap_len - offset);
+}
 DUSHMEM_IMPL_COLD char *peer_of_copy_otherwise(const void *own, const void *local, size_t bytes, int pe, const char *call,
                                                const char *arg, const char *local_arg) {
   if (bytes == 0) {
@@ -133,14 +145,6 @@ DUSHMEM_IMPL_COLD char *peer_of_copy_otherwise(const void *own, const void *loca
   }
   check_local(local, call, local_arg);
   return (char *)peer_otherwise(own, bytes, 1, pe, call, arg);
-}
-DUSHMEM_IMPL_FN char *peer_of_copy(const void *own, const void *local, size_t bytes, int pe, const char *call, const char *arg,
-                                   const char *local_arg) {
-  const dushmem_impl_kernel_state &s = state();
-  const uint64_t delta = first_delta(pe), offset = (uint64_t)(uintptr_t)own - s.heap;
-  if (DUSHMEM_IMPL_IS(delta != 0 && local != nullptr && offset < s.heap_len && bytes - 1 < s.heap_len - offset))
-    return (char *)moved_by(own, delta);
-  return peer_of_copy_otherwise(own, local, bytes, pe, call, arg, local_arg);
 }
 
 /* The same for a part of the internals, too. */

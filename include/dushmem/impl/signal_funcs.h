@@ -28,16 +28,16 @@ DUSHMEM_IMPL_FN void put_signal_any(context ctx, void *dest, const void *source,
                                     Scratch scratch = Scratch()) {
   const S s{};
   check_sig_op(op, call);
-  uint64_t *const word = peer(signal, sizeof *signal, pe, call, "sig_addr", sizeof *signal);
-  char *to = nullptr;
-  if (bytes != 0) {
-    check_local(source, call, "source");
-    to = peer((char *)dest, bytes, pe, call, "dest");
+  uint64_t *word;
+  char *to;
+  if (!(finds(word, signal, sizeof *signal, pe, sizeof *signal) && finds_for_copy(to, in_each_call(s, dest), source, bytes, pe))) {
+    word = (uint64_t *)peer_otherwise(signal, sizeof *signal, sizeof *signal, pe, call, "sig_addr");
+    to = peer_of_copy_otherwise(dest, source, bytes, pe, call, "dest", "source");
+    if (word == nullptr)
+      return by_first(s, [=] { remote_put_signal(ctx, dest, source, bytes, signal, value, op, pe, nbi); });
   }
-  if (word == nullptr)
-    return by_first(s, [=] { remote_put_signal(ctx, dest, source, bytes, signal, value, op, pe, nbi); });
   together(s, [=](auto part) {
-    if (bytes != 0 && !scratch.copies(to, (const char *)source, bytes, part, call))
+    if (bytes == 0 || !scratch.copies(to, (const char *)source, bytes, part, call))
       copy_to(to, (const char *)source, bytes, part);
     publish(part);
     if (leads(part)) {
@@ -51,11 +51,12 @@ DUSHMEM_IMPL_FN void put_signal_any(context ctx, void *dest, const void *source,
 
 DUSHMEM_IMPL_FN void signal_op(context ctx, uint64_t *signal, uint64_t value, int op, int pe) {
   impl::check_sig_op(op, "signal_op");
-  if (uint64_t *word = impl::peer(signal, sizeof *signal, pe, "signal_op", "sig_addr", sizeof *signal)) {
-    impl::update_signal(ctx, signal, word, value, op, pe);
-  } else {
-    impl::remote_signal(ctx, signal, value, op, pe);
+  uint64_t *word;
+  if (!impl::finds(word, signal, sizeof *signal, pe, sizeof *signal)) {
+    word = (uint64_t *)impl::peer_otherwise(signal, sizeof *signal, sizeof *signal, pe, "signal_op", "sig_addr");
+    if (word == nullptr) return impl::remote_signal(ctx, signal, value, op, pe);
   }
+  impl::update_signal(ctx, signal, word, value, op, pe);
 }
 DUSHMEM_IMPL_FN void signal_op(uint64_t *signal, uint64_t value, int op, int pe) {
   signal_op(context{0}, signal, value, op, pe);

@@ -5,6 +5,7 @@
  *   store_relaxed store_release               words of 4 and 8 bytes
  *   store_far                                 units of up to 8 bytes to a PE
  *   load_table                                an entry of a table that stays as it is
+ *   computed_now                              an address of which nothing is computed in advance
  *   store_flagged load_flagged                16 bytes: who loads the second half that was stored has the first, too
  *   exchange compare_exchange add bit_and bit_or bit_xor   words of 4 and 8 bytes; the old value
  *   fence_system                              all that this thread wrote before is seen before what it writes after

@@ -108,6 +108,12 @@ DUSHMEM_IMPL_FN chunk load_flagged(const chunk *at) {
   return value;
 }
 
+/* The address, as one that compilers know nothing of before this place. */
+DUSHMEM_IMPL_FN void *computed_now(const void *address) {
+  asm volatile("" : "+l"(address));
+  return (void *)address;
+}
+
 template <class U> DUSHMEM_IMPL_FN U add(U *at, U value) { return atomicAdd_system(at, value); }
 template <class U> DUSHMEM_IMPL_FN U bit_and(U *at, U value) { return atomicAnd_system(at, value); }
 template <class U> DUSHMEM_IMPL_FN U bit_or(U *at, U value) { return atomicOr_system(at, value); }
