@@ -11,14 +11,18 @@ DUSHMEM_IMPL_FN void check_sig_op(int op, const char *call) {
     fault(call, "sig_op", op, "no signal operator; there are SIGNAL_SET and SIGNAL_ADD");
 }
 
-/* The own word, and PE pe's copy of it. */
-DUSHMEM_IMPL_FN void update_signal(context ctx, uint64_t *own, uint64_t *word, uint64_t value, int op, int pe) {
-  if (op == DUSHMEM_SIGNAL_SET)
-    store_relaxed((unsigned long long *)word, (unsigned long long)value);
-  else if (!atomic_by_proxy(own))
-    add((unsigned long long *)word, (unsigned long long)value);
-  else
+/* The own word, and PE pe's copy of it. After: what the thread has written, and what others have before it met them, is there
+ * for who sees the signal. */
+template <bool After> DUSHMEM_IMPL_FN void update_signal(context ctx, uint64_t *own, uint64_t *word, uint64_t value, int op, int pe) {
+  typedef unsigned long long U;
+  if (op == DUSHMEM_SIGNAL_SET) {
+    After ? store_ordered((U *)word, (U)value) : store_relaxed((U *)word, (U)value);
+  } else if (!atomic_by_proxy(own)) {
+    After ? add_ordered((U *)word, (U)value) : (void)add((U *)word, (U)value);
+  } else {
+    if (After) fence_release();
     return remote_signal(ctx, own, value, op, pe);
+  }
   ring(pe);
 }
 
@@ -40,10 +44,7 @@ DUSHMEM_IMPL_FN void put_signal_any(context ctx, void *dest, const void *source,
     if (bytes == 0 || !scratch.copies(to, (const char *)source, bytes, part, call))
       copy_to(to, (const char *)source, bytes, part);
     publish(part);
-    if (leads(part)) {
-      fence_release();
-      update_signal(ctx, signal, word, value, op, pe);
-    }
+    if (leads(part)) update_signal<true>(ctx, signal, word, value, op, pe);
   });
 }
 
@@ -56,7 +57,7 @@ DUSHMEM_IMPL_FN void signal_op(context ctx, uint64_t *signal, uint64_t value, in
     word = (uint64_t *)impl::peer_otherwise(signal, sizeof *signal, sizeof *signal, pe, "signal_op", "sig_addr");
     if (word == nullptr) return impl::remote_signal(ctx, signal, value, op, pe);
   }
-  impl::update_signal(ctx, signal, word, value, op, pe);
+  impl::update_signal<false>(ctx, signal, word, value, op, pe);
 }
 DUSHMEM_IMPL_FN void signal_op(uint64_t *signal, uint64_t value, int op, int pe) {
   signal_op(context{0}, signal, value, op, pe);

@@ -10,6 +10,7 @@
  *   exchange compare_exchange add bit_and bit_or bit_xor   words of 4 and 8 bytes; the old value
  *   fence_system                              all that this thread wrote before is seen before what it writes after
  *   fence_release                             enough for that before a store that others wait for
+ *   store_ordered add_ordered                 words of 8 bytes: a fence_release, and then the store, or the addition
  *   fence_own                                 by each thread, before all meet and one of them calls fence_release
  *   sync(scope)                               all threads of the scope are here, and see what the others wrote
  *   warp_size  pause  ticks  ring  fault      lanes; in a loop that waits; a clock; after a store to a PE; an error

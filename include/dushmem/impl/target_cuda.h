@@ -34,6 +34,23 @@ DUSHMEM_IMPL_STORES(unsigned int, "u32", "r")
 DUSHMEM_IMPL_STORES(unsigned long long, "u64", "l")
 #undef DUSHMEM_IMPL_STORES
 
+/* A fence of the device takes half the time of one of the system, and is enough where the library says so. */
+DUSHMEM_IMPL_FN bool near() { return (state().flags & DUSHMEM_IMPL_FLAG_NEAR) != 0; }
+
+/* Without what else a fence does: a multiprocessor forgets what its cache holds. */
+DUSHMEM_IMPL_FN void store_ordered(unsigned long long *at, unsigned long long value) {
+  if (near())
+    asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(at), "l"(value) : "memory");
+  else
+    asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(at), "l"(value) : "memory");
+}
+DUSHMEM_IMPL_FN void add_ordered(unsigned long long *at, unsigned long long value) {
+  if (near())
+    asm volatile("red.release.gpu.global.add.u64 [%0], %1;" ::"l"(at), "l"(value) : "memory");
+  else
+    asm volatile("red.release.sys.global.add.u64 [%0], %1;" ::"l"(at), "l"(value) : "memory");
+}
+
 /* To a peer's memory, or own memory of the device. */
 #define DUSHMEM_IMPL_STORES(U, WIDTH, REGISTER, VALUE)                                                  \
   DUSHMEM_IMPL_FN void store_far(U *at, U value) {                                                      \
@@ -123,8 +140,6 @@ template <class U> DUSHMEM_IMPL_FN U compare_exchange(U *at, U cond, U value) {
   return atomicCAS_system(at, cond, value);
 }
 
-/* A fence of the device takes half the time of one of the system, and is enough where the library says so. */
-DUSHMEM_IMPL_FN bool near() { return (state().flags & DUSHMEM_IMPL_FLAG_NEAR) != 0; }
 DUSHMEM_IMPL_FN void fence_system() {
   if (near())
     asm volatile("fence.sc.gpu;" ::: "memory");

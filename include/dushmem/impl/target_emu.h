@@ -47,6 +47,8 @@ DUSHMEM_IMPL_FN chunk load_flagged(const chunk *at) {
 }
 /* As strong as the host's: on the CPU it costs nothing more. */
 template <class U> DUSHMEM_IMPL_FN U add(U *at, U value) { return __atomic_fetch_add(at, value, __ATOMIC_ACQ_REL); }
+template <class U> DUSHMEM_IMPL_FN void store_ordered(U *at, U value) { store_release(at, value); }
+template <class U> DUSHMEM_IMPL_FN void add_ordered(U *at, U value) { add(at, value); }
 template <class U> DUSHMEM_IMPL_FN U bit_and(U *at, U value) { return __atomic_fetch_and(at, value, __ATOMIC_ACQ_REL); }
 template <class U> DUSHMEM_IMPL_FN U bit_or(U *at, U value) { return __atomic_fetch_or(at, value, __ATOMIC_ACQ_REL); }
 template <class U> DUSHMEM_IMPL_FN U bit_xor(U *at, U value) { return __atomic_fetch_xor(at, value, __ATOMIC_ACQ_REL); }

@@ -46,6 +46,10 @@ DUSHMEM_IMPL_FN chunk load_flagged(const chunk *at) {
 template <class U> DUSHMEM_IMPL_FN U add(U *at, U value) {
   return __hip_atomic_fetch_add(at, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
 }
+template <class U> DUSHMEM_IMPL_FN void store_ordered(U *at, U value) { store_release(at, value); }
+template <class U> DUSHMEM_IMPL_FN void add_ordered(U *at, U value) {
+  (void)__hip_atomic_fetch_add(at, value, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_SYSTEM);
+}
 template <class U> DUSHMEM_IMPL_FN U bit_and(U *at, U value) {
   return __hip_atomic_fetch_and(at, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
 }
