@@ -148,18 +148,12 @@ DUSHMEM_IMPL_COLD char *peer_of_copy_otherwise(const void *own, const void *loca
 }
 
 /* The same for a part of the internals, too. */
-DUSHMEM_IMPL_COLD void *peer_internal_otherwise(const void *own, size_t bytes, int pe, const char *call) {
-  const dushmem_impl_kernel_state &s = state();
-  const uint64_t len = s.heap + s.heap_len - s.internals, offset = (uint64_t)(uintptr_t)own - s.internals;
-  if ((unsigned)pe < (unsigned)s.n_pes && offset < len && bytes <= len - offset) return moved_by_table(own, pe);
-  return peer_elsewhere(own, bytes, 1, pe, call, "dest");
-}
 template <class T> DUSHMEM_IMPL_FN T *peer_internal(T *own, size_t bytes, int pe, const char *call) {
   const dushmem_impl_kernel_state &s = state();
   const uint64_t len = s.heap + s.heap_len - s.internals, offset = (uint64_t)(uintptr_t)own - s.internals;
-  const uint64_t delta = first_delta(pe);
-  if (DUSHMEM_IMPL_IS(delta != 0 && offset < len && bytes <= len - offset)) return (T *)moved_by(own, delta);
-  return (T *)peer_internal_otherwise(own, bytes, pe, call);
+  if (DUSHMEM_IMPL_IS((unsigned)pe < (unsigned)s.n_pes && offset < len && bytes <= len - offset))
+    return (T *)moved_to(own, pe);
+  return (T *)peer_elsewhere(own, bytes, 1, pe, call, "dest");
 }
 
 /* True for an address of the internals. */
