@@ -85,12 +85,12 @@ struct until_all_told {
   }
 };
 
-/* A world of one round, all of it within reach. Where a thread finds the words is known before the fence, and nobody reads the
- * count any more after the first synchronisation. A function of its own, as it needs few registers. */
+/* A world of one round, all of it within reach. Where a thread finds the words is known before the fence, during which the
+ * count is loaded; after the first synchronisation nobody reads that any more. A function of its own, as it needs few registers. */
 template <class S, bool Completes> DUSHMEM_IMPL_APART void meet_in_world(const char *call) {
   const S s{};
   const members team = world_team();
-  const uint64_t number = next_call(team);
+  const uint64_t before = own_count(team.calls());
   const int first = 1 + (int)rank(s), step = (int)size(s);
   uint64_t *const own = own_word(team, words::sync);
   uint64_t *to = nullptr;
@@ -100,12 +100,15 @@ template <class S, bool Completes> DUSHMEM_IMPL_APART void meet_in_world(const c
     from = team.at(words::sync, behind(team, team.n - first));
   }
   publish(s);
-  if (leads(s)) own_count(team.calls(), number);
   if (rank(s) < (unsigned)radix) Completes ? fence_system() : fence_release();
+  const uint64_t number = before + 1;
   if (first < team.n) {
     store_relaxed((unsigned long long *)to, (unsigned long long)number);
     for (int j = first + step; j < team.n; j += step)
       store_relaxed((unsigned long long *)moved_to(own, behind(team, j)), (unsigned long long)number);
+  }
+  if (leads(s)) own_count(team.calls(), number);
+  if (first < team.n) {
     if (step == 1 && team.n > 4) {
       wait(call, from, number, until_all_told{team, number});
       fence_release();
