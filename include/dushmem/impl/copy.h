@@ -152,7 +152,7 @@ struct to_far {
 struct from_far {
   typedef far_source source;
   static DUSHMEM_IMPL_MEMBER bool are_global(const char *to, const char *) { return is_global(to); }
-  template <class U> static DUSHMEM_IMPL_MEMBER U load(const U *at) { return load_fresh(at); }
+  template <class U> static DUSHMEM_IMPL_MEMBER U load(const U *at) { return load_far(at); }
   static DUSHMEM_IMPL_MEMBER chunk load(const chunk *at) { return load_chunk_fresh(at); }
   template <class U> static DUSHMEM_IMPL_MEMBER void store(U *at, U value) { *at = value; }
 };
@@ -165,7 +165,10 @@ struct anywhere {
 
 /* What most calls move is moved without a call, which would cost more: whole chunks, aligned on both sides, of which each
  * thread has few. So many loads are under way; a loop takes as many at a time. */
-constexpr unsigned short_depth = 4;
+#ifndef DUSHMEM_IMPL_SHORT_DEPTH
+#define DUSHMEM_IMPL_SHORT_DEPTH 4
+#endif
+constexpr unsigned short_depth = DUSHMEM_IMPL_SHORT_DEPTH;
 
 /* Every Apart-th chunk, as long as some are left. */
 template <class Ends, unsigned Apart> DUSHMEM_IMPL_FN void move_few(chunk *to, const chunk *from, int left) {
@@ -194,11 +197,12 @@ template <class Ends> DUSHMEM_IMPL_FN void move_short(chunk *to, const chunk *fr
     move_few<Ends, width_of_warp>(to + r, from + r, (int)count - (int)r);
 }
 
-/* A block's have to be whole warps. Large blocks have no more loads under way in longer copies either. */
+/* A block's have to be whole warps. Large blocks have no more loads under way in longer copies either, and two loops of others
+ * take no longer than a call. */
 template <class S> DUSHMEM_IMPL_FN bool are_few(size_t count, S s) {
   const unsigned threads = size(s);
   return threads % width_of_warp == 0 && warp_size() == width_of_warp && count >> 27 == 0 &&
-         (count <= short_depth * threads || threads > 256);
+         (count <= 2 * short_depth * threads || threads > 256);
 }
 template <class Ends, class S> DUSHMEM_IMPL_FN void move_short(chunk *to, const chunk *from, unsigned count, S s) {
   const unsigned r = rank(s), threads = size(s);
@@ -281,6 +285,11 @@ template <size_t Bytes> struct value_of<Bytes, true> {
     const U unit = load_fresh((const U *)at);
     memcpy(value, &unit, sizeof unit);
   }
+  /* From a PE. */
+  static DUSHMEM_IMPL_MEMBER void get(void *value, const void *at) {
+    const U unit = load_far((const U *)at);
+    memcpy(value, &unit, sizeof unit);
+  }
 };
 template <size_t Bytes> struct value_of<Bytes, false> {
   static DUSHMEM_IMPL_MEMBER void store(void *at, const void *value) {
@@ -290,6 +299,9 @@ template <size_t Bytes> struct value_of<Bytes, false> {
     copy_to((char *)at, (const char *)value, Bytes, scope::thread{});
   }
   static DUSHMEM_IMPL_MEMBER void load(void *value, const void *at) {
+    copy((char *)value, (const char *)at, Bytes, scope::thread{});
+  }
+  static DUSHMEM_IMPL_MEMBER void get(void *value, const void *at) {
     copy_from((char *)value, (const char *)at, Bytes, scope::thread{});
   }
 };

@@ -92,8 +92,13 @@ DUSHMEM_IMPL_FN void strided(context ctx, bool put, T *dest, const T *source, pt
     const T *const from = put ? source : far;
     for (size_t i = rank(part); i < nelems; i += size(part)) {
       T one;
-      value<T>::load(&one, from + (ptrdiff_t)i * sst);
-      value<T>::store(to + (ptrdiff_t)i * dst, &one);
+      if (put) {
+        value<T>::load(&one, from + (ptrdiff_t)i * sst);
+        value<T>::put(to + (ptrdiff_t)i * dst, &one);
+      } else {
+        value<T>::get(&one, from + (ptrdiff_t)i * sst);
+        value<T>::store(to + (ptrdiff_t)i * dst, &one);
+      }
     }
     if (put) ring(pe);
   });
@@ -154,7 +159,7 @@ template <class T> DUSHMEM_IMPL_FN T g(context ctx, const T *source, int pe) {
     }
   }
   T value;
-  impl::value<T>::load(&value, from);
+  impl::value<T>::get(&value, from);
   return value;
 }
 template <class S, class T>

@@ -3,7 +3,7 @@
  * target_emu.h, target_cuda.h, and target_hip.h define the same functions:
  *   load_relaxed load_acquire load_fresh      words of 2, 4, 8 bytes; fresh: any unit, past what a cache has kept
  *   store_relaxed store_release               words of 4 and 8 bytes
- *   store_far                                 units of up to 8 bytes to a PE
+ *   store_far load_far                        units of up to 8 bytes to and from a PE
  *   load_table                                an entry of a table that stays as it is
  *   computed_now                              an address of which nothing is computed in advance
  *   store_flagged load_flagged                16 bytes: who loads the second half that was stored has the first, too

@@ -62,6 +62,19 @@ DUSHMEM_IMPL_STORES(unsigned int, "u32", "r", value)
 DUSHMEM_IMPL_STORES(unsigned long long, "u64", "l", value)
 #undef DUSHMEM_IMPL_STORES
 
+/* From there, past the near cache. Nothing else is ordered by it, so the loads of several calls are under way together. */
+#define DUSHMEM_IMPL_LOADS(U, WIDTH, REGISTER, HELD)                                                    \
+  DUSHMEM_IMPL_FN U load_far(const U *at) {                                                             \
+    HELD value;                                                                                         \
+    asm volatile("ld.relaxed.sys.global." WIDTH " %0, [%1];" : REGISTER(value) : "l"(at));              \
+    return (U)value;                                                                                    \
+  }
+DUSHMEM_IMPL_LOADS(unsigned char, "u8", "=h", unsigned short)
+DUSHMEM_IMPL_LOADS(unsigned short, "u16", "=h", unsigned short)
+DUSHMEM_IMPL_LOADS(unsigned int, "u32", "=r", unsigned int)
+DUSHMEM_IMPL_LOADS(unsigned long long, "u64", "=l", unsigned long long)
+#undef DUSHMEM_IMPL_LOADS
+
 /* Volatile accesses pass by the caches of a multiprocessor, in which a peer's memory may have grown old. */
 template <class U> DUSHMEM_IMPL_FN U load_fresh(const U *at) { return *(const volatile U *)at; }
 DUSHMEM_IMPL_FN chunk load_fresh(const chunk *at) {

@@ -27,6 +27,7 @@ template <class U> DUSHMEM_IMPL_FN void store_relaxed(U *at, U value) {
 template <class U> DUSHMEM_IMPL_FN void store_release(U *at, U value) {
   __hip_atomic_store(at, value, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_SYSTEM);
 }
+template <class U> DUSHMEM_IMPL_FN U load_far(const U *at) { return load_fresh(at); }
 template <class U> DUSHMEM_IMPL_FN void store_far(U *at, U value) { *(volatile U *)at = value; }
 DUSHMEM_IMPL_FN void *computed_now(const void *address) { return (void *)address; }
 DUSHMEM_IMPL_FN int64_t load_table(uint64_t table, int i, int n) {
