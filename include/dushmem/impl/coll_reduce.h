@@ -261,9 +261,11 @@ DUSHMEM_IMPL_FN size_t checked(const T *dest, const T *source, size_t n, int blo
 
 template <class S, class Op, class T>
 DUSHMEM_IMPL_FN int reduce_as(int32_t handle, T *dest, const T *source, size_t n, result kind, const char *call) {
-  members team = world_team();
+  members team;
   const bool world = is_world(handle);
-  if (!world) {
+  if (world) {
+    team = world_team();
+  } else {
     members found;
     if (!open_by_table<S>(handle, found, call)) return 1;
     team = found;

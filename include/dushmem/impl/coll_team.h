@@ -86,8 +86,13 @@ struct nothing {
   DUSHMEM_IMPL_MEMBER void operator()() const {}
 };
 
-/* The state knows the world's team: without a load. */
-DUSHMEM_IMPL_FN bool is_world(int32_t handle) { return handle == 0 && state().world.n_pes != 0; }
+/* The state knows the world's team: without a load. (On the CPU it is the record of the library, which may end before it.) */
+DUSHMEM_IMPL_FN bool is_world(int32_t handle) {
+#ifdef DUSHMEM_EMU
+  if (state().size < sizeof(dushmem_impl_kernel_state)) return false;
+#endif
+  return handle == 0 && state().world.n_pes != 0;
+}
 DUSHMEM_IMPL_FN members world_team() {
   const dushmem_impl_kernel_team &world = state().world;
   return members{world.my_pe, world.n_pes, nullptr, (char *)(uintptr_t)world.slot, world.words, world.cell, world.flags};

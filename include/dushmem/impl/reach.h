@@ -88,7 +88,12 @@ DUSHMEM_IMPL_FN void check_local(const void *local, const char *call, const char
  * be loaded from and stored to, or where the table has to be asked. The state is constant memory, which no fence and no
  * wait makes a multiprocessor forget, as it forgets the table. */
 DUSHMEM_IMPL_FN uint64_t first_delta(int pe) {
+#ifdef DUSHMEM_EMU
+  /* Memory is memory there, and the record is that of the library, which may be older. */
+  return (uint64_t)load_table(state().delta, pe, state().n_pes) ^ (uint64_t)1 << 63;
+#else
   return state().first_delta[(unsigned)pe < DUSHMEM_IMPL_FIRST_PES ? (unsigned)pe : DUSHMEM_IMPL_FIRST_PES];
+#endif
 }
 DUSHMEM_IMPL_FN void *moved_by(const void *own, uint64_t first) {
   return (void *)moved((uintptr_t)own + (uintptr_t)(first + ((uint64_t)1 << 63)));

@@ -37,7 +37,7 @@ DUSHMEM_IMPL_FN void put_signal_any(context ctx, void *dest, const void *source,
   if (!(finds(word, signal, sizeof *signal, pe, sizeof *signal) && finds_for_copy(to, in_each_call(s, dest), source, bytes, pe))) {
     word = (uint64_t *)peer_otherwise(signal, sizeof *signal, sizeof *signal, pe, call, "sig_addr");
     to = peer_of_copy_otherwise(dest, source, bytes, pe, call, "dest", "source");
-    if (word == nullptr)
+    if (word == nullptr || to == nullptr)
       return by_first(s, [=] { remote_put_signal(ctx, dest, source, bytes, signal, value, op, pe, nbi); });
   }
   together(s, [=](auto part) {
