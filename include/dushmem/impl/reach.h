@@ -119,12 +119,21 @@ DUSHMEM_IMPL_COLD void *peer_otherwise(const void *own, size_t bytes, size_t ali
 }
 
 /* Finds PE pe's copy of `bytes` bytes, where that takes no more than a look at the state. Callers ask peer_otherwise then, and
- * ask only then whether there is one at all. */
+ * ask only then whether there is one at all. All conditions in one: a branch costs more than they do. */
 template <class T> DUSHMEM_IMPL_FN bool finds(T *&there, T *own, size_t bytes, int pe, size_t align = 1) {
   const dushmem_impl_kernel_state &s = state();
   const uint64_t delta = first_delta(pe), offset = (uint64_t)(uintptr_t)own - s.heap;
   there = (T *)moved_by(own, delta);
-  return DUSHMEM_IMPL_IS(delta != 0 && offset < s.heap_len && bytes <= s.heap_len - offset && (uintptr_t)own % align == 0);
+  return DUSHMEM_IMPL_IS((delta != 0) & (offset < s.heap_len) & (bytes <= s.heap_len - offset) &
+                         ((uintptr_t)own % align == 0));
+}
+/* Of a word. A heap that is there is longer than one. */
+template <class T> DUSHMEM_IMPL_FN bool finds_word(T *&there, T *own, int pe, size_t align = 1) {
+  if (sizeof(T) > 64) return finds(there, own, sizeof(T), pe, align);
+  const dushmem_impl_kernel_state &s = state();
+  const uint64_t delta = first_delta(pe), offset = (uint64_t)(uintptr_t)own - s.heap;
+  there = (T *)moved_by(own, delta);
+  return DUSHMEM_IMPL_IS((delta != 0) & (offset <= s.heap_len - sizeof(T)) & ((uintptr_t)own % align == 0));
 }
 
 /* PE pe's copy of `bytes` bytes, argument `arg` of `call`. Null: it can't be loaded from and stored to. A PE that
@@ -140,7 +149,7 @@ DUSHMEM_IMPL_FN bool finds_for_copy(char *&there, const void *own, const void *l
   const dushmem_impl_kernel_state &s = state();
   const uint64_t delta = first_delta(pe), offset = (uint64_t)(uintptr_t)own - s.heap;
   there = (char *)moved_by(own, delta);
-  return DUSHMEM_IMPL_IS(delta != 0 && local != nullptr && offset < s.heap_len && bytes - 1 < s.heap_len - offset);
+  return DUSHMEM_IMPL_IS((delta != 0) & (local != nullptr) & (offset < s.heap_len) & (bytes - 1 < s.heap_len - offset));
 }
 DUSHMEM_IMPL_COLD char *peer_of_copy_otherwise(const void *own, const void *local, size_t bytes, int pe, const char *call,
                                                const char *arg, const char *local_arg) {

@@ -137,7 +137,7 @@ DUSHMEM_IMPL_FN void get_nbi(context ctx, T *dest, const T *source, size_t nelem
 }
 template <class T> DUSHMEM_IMPL_FN void p(context ctx, T *dest, impl::same_t<T> value, int pe) {
   T *to;
-  if (!impl::finds(to, dest, sizeof(T), pe)) {
+  if (!impl::finds_word(to, dest, pe)) {
     to = (T *)impl::peer_otherwise(dest, sizeof(T), 1, pe, "p", "dest");
     if (to == nullptr) {
       /* Another variable, so that the parameter can stay in registers. */
@@ -150,7 +150,7 @@ template <class T> DUSHMEM_IMPL_FN void p(context ctx, T *dest, impl::same_t<T> 
 }
 template <class T> DUSHMEM_IMPL_FN T g(context ctx, const T *source, int pe) {
   const T *from;
-  if (!impl::finds(from, source, sizeof(T), pe)) {
+  if (!impl::finds_word(from, source, pe)) {
     from = (const T *)impl::peer_otherwise(source, sizeof(T), 1, pe, "g", "source");
     if (from == nullptr) {
       T copy;

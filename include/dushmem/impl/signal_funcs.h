@@ -34,7 +34,7 @@ DUSHMEM_IMPL_FN void put_signal_any(context ctx, void *dest, const void *source,
   check_sig_op(op, call);
   uint64_t *word;
   char *to;
-  if (!(finds(word, signal, sizeof *signal, pe, sizeof *signal) && finds_for_copy(to, in_each_call(s, dest), source, bytes, pe))) {
+  if (!(finds_word(word, signal, pe, sizeof *signal) && finds_for_copy(to, in_each_call(s, dest), source, bytes, pe))) {
     word = (uint64_t *)peer_otherwise(signal, sizeof *signal, sizeof *signal, pe, call, "sig_addr");
     to = peer_of_copy_otherwise(dest, source, bytes, pe, call, "dest", "source");
     if (word == nullptr || to == nullptr)
@@ -53,7 +53,7 @@ DUSHMEM_IMPL_FN void put_signal_any(context ctx, void *dest, const void *source,
 DUSHMEM_IMPL_FN void signal_op(context ctx, uint64_t *signal, uint64_t value, int op, int pe) {
   impl::check_sig_op(op, "signal_op");
   uint64_t *word;
-  if (!impl::finds(word, signal, sizeof *signal, pe, sizeof *signal)) {
+  if (!impl::finds_word(word, signal, pe, sizeof *signal)) {
     word = (uint64_t *)impl::peer_otherwise(signal, sizeof *signal, sizeof *signal, pe, "signal_op", "sig_addr");
     if (word == nullptr) return impl::remote_signal(ctx, signal, value, op, pe);
   }
