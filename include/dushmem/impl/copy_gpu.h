@@ -62,12 +62,12 @@ template <unsigned Half, class Source> DUSHMEM_IMPL_FN void move_by_thread(chunk
   const unsigned few = (unsigned)count;
   /* Variables of their own, with a value: what is loaded under a condition is live from where it was set before, which
    * may be the last call, and takes registers, or local memory, all that way. */
-  chunk rest[2 * Half] = {};
+  chunk rest[2 * Half - 1] = {};
   DUSHMEM_IMPL_UNROLLED
-  for (unsigned k = 0; k < 2 * Half; k++)
+  for (unsigned k = 0; k + 1 < 2 * Half; k++)
     if (k < few) rest[k] = Source::load(from + k);
   DUSHMEM_IMPL_UNROLLED
-  for (unsigned k = 0; k < 2 * Half; k++)
+  for (unsigned k = 0; k + 1 < 2 * Half; k++)
     if (k < few) store_chunk(to + k, rest[k]);
 }
 
@@ -339,7 +339,8 @@ template <class Source, class S> DUSHMEM_IMPL_CALLED void copy_edges(char *dest,
 /* All threads of the scope; addresses of global memory that don't overlap. */
 template <class Source, class S> DUSHMEM_IMPL_FN void copy_global(char *dest, const char *source, size_t bytes, S s) {
   if (DUSHMEM_IMPL_IS(bytes >= 16)) copy_chunks<Source>(dest, source, bytes, s);
-  if ((((unsigned)(uintptr_t)dest | (unsigned)(uintptr_t)source | (unsigned)bytes) & 15u) != 0)
+  /* Asked now, not before the call, over which the answer would be kept. */
+  if ((((unsigned)(uintptr_t)computed_now(dest) | (unsigned)(uintptr_t)source | (unsigned)bytes) & 15u) != 0)
     copy_edges<Source>(dest, source, bytes, s);
 }
 

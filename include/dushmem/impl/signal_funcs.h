@@ -26,6 +26,15 @@ template <bool After> DUSHMEM_IMPL_FN void update_signal(context ctx, uint64_t *
   ring(pe);
 }
 
+/* Where a word is that has been found: to keep that over a copy takes registers from the copy. */
+DUSHMEM_IMPL_FN uint64_t *word_again(uint64_t *signal, int pe, const char *call) {
+  const dushmem_impl_kernel_state &s = state();
+  const uint64_t delta = first_delta(pe);
+  const void *const own = computed_now(signal);
+  if (DUSHMEM_IMPL_IS((delta != 0) & ((uint64_t)(uintptr_t)own - s.heap < s.heap_len))) return (uint64_t *)moved_by(own, delta);
+  return (uint64_t *)peer_otherwise(signal, sizeof *signal, sizeof *signal, pe, call, "sig_addr");
+}
+
 template <class S, class Scratch = no_scratch>
 DUSHMEM_IMPL_FN void put_signal_any(context ctx, void *dest, const void *source, size_t bytes, uint64_t *signal,
                                     uint64_t value, int op, int pe, bool nbi, const char *call,
@@ -44,7 +53,8 @@ DUSHMEM_IMPL_FN void put_signal_any(context ctx, void *dest, const void *source,
     if (bytes == 0 || !scratch.copies(to, (const char *)source, bytes, part, call))
       copy_to(to, (const char *)source, bytes, part);
     publish(part);
-    if (leads(part)) update_signal<true>(ctx, signal, word, value, op, pe);
+    if (!leads(part)) return;
+    update_signal<true>(ctx, signal, word_again(signal, pe, call), value, op, pe);
   });
 }
 
