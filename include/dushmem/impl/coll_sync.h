@@ -122,7 +122,8 @@ template <class S, bool Completes> DUSHMEM_IMPL_APART void meet_in_world(const c
 }
 
 template <class S, bool Completes> DUSHMEM_IMPL_APART int meet_all(int32_t handle, const char *call) {
-  if (is_world(handle) && state().remote == 0 && state().world.n_pes <= radix) {
+  constexpr uint32_t by_proxy = DUSHMEM_IMPL_FLAG_HEAP_BY_PROXY | DUSHMEM_IMPL_FLAG_OTHER_BY_PROXY;
+  if (is_world(handle) && state().remote == 0 && (state().flags & by_proxy) == 0 && state().world.n_pes <= radix) {
     meet_in_world<S, Completes>(call);
     return 0;
   }
