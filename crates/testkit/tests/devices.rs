@@ -184,7 +184,9 @@ fn kernels_are_told_their_heap_and_their_teams() {
             let delta = read::<i64>(state.delta, other);
             assert_eq!(heap.peer(own.at(0) as usize, other) as i64, own.at(0) as i64 + delta);
             assert_eq!(read::<u64>((own.at(0) as i64 + delta) as u64, 0), 100 + other as u64);
+            assert_eq!(state.first_delta[other] as i64, delta ^ KernelState::UNREACHABLE);
         }
+        assert_eq!(state.first_delta[4..], [0; KernelState::FIRST_PES - 3]);
         let entry = |handle: i32| read::<KernelTeam>(state.teams, (handle & KernelTeam::SLOT_MASK) as usize);
         let everybody = entry(handles::WORLD);
         assert_eq!(
@@ -192,6 +194,7 @@ fn kernels_are_told_their_heap_and_their_teams() {
             (0, pe.me as i32, 4, 0)
         );
         assert!(heap.in_slice(everybody.slot as usize, DeviceSlot::bytes(4)));
+        assert_eq!(format!("{:?}", state.world), format!("{everybody:?}"));
         // A team of two, in descending order; its kernels count, and the next team in the slot begins above.
         let world_team = pe.team(handles::WORLD).unwrap();
         let made = world.split_strided(&world_team, 3, -2, 2).unwrap();

@@ -25,6 +25,9 @@ struct dushmem_impl_kernel_team {
 #define DUSHMEM_IMPL_TEAM_DIRECT 1u
 #define DUSHMEM_IMPL_TEAM_BLOCKS 8
 
+/* So many PEs' entries of the table `delta` stand in the state itself. */
+#define DUSHMEM_IMPL_FIRST_PES 64
+
 /* All zero, or with n_pes 0, before the library is initialised. */
 struct dushmem_impl_kernel_state {
   uint64_t magic;
@@ -44,6 +47,10 @@ struct dushmem_impl_kernel_state {
                                           kernels run at the same time, 3 processes that take turns */
   uint32_t queue_pairs; /* queue pairs have the numbers below it */
   uint64_t notice; /* a word of the host, for kernels that have waited for long while PEs take turns; or 0 */
+  /* Entries of `delta` with the highest bit inverted: 0 is UNREACHABLE, or nothing known, as in the states of libraries that
+   * end before it. The last one is always 0. */
+  uint64_t first_delta[DUSHMEM_IMPL_FIRST_PES + 1];
+  dushmem_impl_kernel_team world; /* what the table says about team 0, which lives as long as the state; or n_pes 0 */
 };
 
 /* Where PEs take turns, a kernel that waits for long is an error. */

@@ -6,7 +6,7 @@ use crate::device::{KernelState, KernelTeam};
 use crate::env::HeapKind;
 use crate::error::{Call, Error, Result, line};
 use crate::proxy::queue_pairs;
-use crate::team::Team;
+use crate::team::{Team, handles};
 use crate::world::World;
 use std::sync::Arc;
 
@@ -56,6 +56,8 @@ impl DeviceHeap {
         let strict = if world.settings().strict { KernelState::STRICT } else { 0 };
         let threads = self.agreed.sharing == Sharing::Threads && self.agreed.on_one as usize == self.plan.pes;
         let near = if threads && matches!(self.kind, HeapKind::Device) { KernelState::NEAR } else { 0 };
+        let reached = |pe: usize| if world.kernels_reach(pe) { self.delta[pe] as i64 } else { KernelState::UNREACHABLE };
+        let everybody = world.teams().get(handles::WORLD).map_or(KernelState::NONE.world, |team| self.entry(world, &team));
         let state = KernelState {
             magic: KernelState::MAGIC,
             my_pe: world.my_pe(),
@@ -70,6 +72,8 @@ impl DeviceHeap {
             reserved: strict | near,
             sharing: KernelState::sharing_of(self.own_sharing()),
             queue_pairs: queue_pairs::end(),
+            first_delta: KernelState::first_of((0..self.plan.pes).map(reached)),
+            world: everybody,
             ..KernelState::NONE
         };
         self.with_host_words(world, state)
