@@ -1,11 +1,12 @@
 //! The device functions by name as PTX, for tools that link a library of the device: made beside the library's own kernels,
 //! by `cargo xtask ptx`, and checked in, so that an installation has it without a compiler for GPUs.
-use super::codegen::{aliases, library_source};
+use super::codegen::{library_source, twins};
+use std::collections::HashMap;
 use std::path::Path;
 
 /// Where it is checked in.
 pub const TEXT: &str = "kernels/device/libdushmem_device.ptx";
-/// The file of an installation, below `lib`, and its name in the other family.
+/// The file of an installation, below `lib`, and that of the other family.
 pub const INSTALLED: [&str; 2] = ["libdushmem_device.ptx", "libnvshmem_device.ptx"];
 
 /// Writes its source to `place`.
@@ -13,39 +14,33 @@ pub fn write_source(place: &Path) -> Result<(), String> {
     super::ptx::write(place, &library_source()?)
 }
 
-/// The text with what nvcc can't say: the names of the other family, and the state under its own name, which is how the
-/// library finds it.
-pub fn completed(text: &str) -> Result<String, String> {
-    let mut all = named_state(text)?;
-    for (name, of) in aliases()? {
-        let head = head(text, &of).ok_or_else(|| format!("{TEXT}: no {of}"))?;
-        all += &format!("{};\n.alias {name}, {of};\n", renamed(head, &of, &name));
+/// The text of the other family: the same functions by its names. Not as aliases in one text: the linker of CUDA 13.0 fails
+/// where one of two names is not used.
+pub fn for_nvshmem(text: &str) -> Result<String, String> {
+    let names: HashMap<String, String> = twins()?.into_iter().map(|(name, of)| (of, name)).collect();
+    let mut all = String::with_capacity(text.len());
+    let mut rest = text;
+    let is_letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '$';
+    while !rest.is_empty() {
+        let word = rest.find(|letter| !is_letter(letter)).unwrap_or(rest.len());
+        let (word, behind) = rest.split_at(word);
+        // Parameters are called by their function.
+        let (stem, end) = word.split_once("_param_").map_or((word, None), |(stem, end)| (stem, Some(end)));
+        match (names.get(stem), end) {
+            (Some(name), None) => all += name,
+            (Some(name), Some(end)) => all += &format!("{name}_param_{end}"),
+            (None, _) => all += word,
+        }
+        let gap = behind.find(is_letter).unwrap_or(behind.len());
+        all += &behind[..gap];
+        rest = &behind[gap..];
     }
     Ok(all)
 }
 
-/// `.visible .func (...) name(...)`, of a definition.
-fn head<'a>(text: &'a str, name: &str) -> Option<&'a str> {
-    let call = format!(" {name}(");
-    let at = text.match_indices(&call).map(|(at, _)| at).find(|&at| {
-        let line = text[..at].rfind('\n').map_or(0, |end| end + 1);
-        text[line..].starts_with(".visible .func")
-    })?;
-    let begin = text[..at].rfind('\n').map_or(0, |end| end + 1);
-    let end = at + call.len() + text[at + call.len()..].find(')')? + 1;
-    Some(&text[begin..end])
-}
-
-/// The same for another name; parameters are called by it.
-fn renamed(head: &str, from: &str, to: &str) -> String {
-    let one_line = head.lines().map(str::trim).collect::<Vec<_>>().join(" ");
-    one_line
-        .replace(&format!(" {from}("), &format!(" {to}("))
-        .replace(&format!("{from}_param"), &format!("{to}_param"))
-}
-
-/// Where code is to be linked, nvcc gives variables of a file names that say which file it was.
-fn named_state(text: &str) -> Result<String, String> {
+/// The text with the state under its own name, by which the library finds it. Where code is to be linked, nvcc gives variables
+/// of a file names that say which file it was.
+pub fn named_state(text: &str) -> Result<String, String> {
     const STATE: &str = "dushmem_impl_state";
     let line = text.lines().find(|line| line.contains(&format!("{STATE}[")));
     let word = line.and_then(|line| line.split([' ', '[']).find(|word| word.ends_with(STATE)));
@@ -73,14 +68,13 @@ mod tests {
 ";
 
     #[test]
-    fn a_declaration_under_another_name() {
-        let head = head(PTX, "dushmem_int_g").unwrap();
-        assert_eq!(
-            renamed(head, "dushmem_int_g", "nvshmem_int_g"),
-            ".visible .func  (.param .b32 func_retval0) nvshmem_int_g( .param .b64 nvshmem_int_g_param_0, .param .b32 \
-             nvshmem_int_g_param_1 )"
-        );
-        assert_eq!(super::head(PTX, "dushmem_int_p"), None, "a call is no definition");
+    fn functions_and_parameters_get_the_other_names() {
+        let text = for_nvshmem(PTX).unwrap();
+        let head = "(.param .b32 func_retval0) nvshmem_int_g(\n\t.param .b64 nvshmem_int_g_param_0,\n";
+        assert!(text.contains(head) && text.contains("call nvshmem_int_p(1);"), "{text}");
+        let others = ["_Z1a_param_0", "dushmem_impl_state[136]", "\n.version 8.4\n"];
+        assert!(others.iter().all(|other| format!("\n{text}").contains(other)), "{text}");
+        assert_eq!(text.lines().count(), PTX.lines().count());
     }
 
     #[test]

@@ -170,8 +170,10 @@ fn stage_files(stage: &Path, built: &Path, compat_names: bool) -> Result<(), Str
     }
     // For tools that link a library of the device and have no compiler for it.
     let [text, other] = device_ptx::INSTALLED;
-    copy(&root().join(device_ptx::TEXT), &lib.join(text))?;
-    link(text, &lib.join(other))?;
+    let functions = root().join(device_ptx::TEXT);
+    let functions = fs::read_to_string(&functions).map_err(at(&functions))?;
+    write(&lib.join(text), &functions)?;
+    write(&lib.join(other), &device_ptx::for_nvshmem(&functions)?)?;
     write(&lib.join("pkgconfig/dushmem.pc"), &pkg_config())?;
     let cmake = lib.join("cmake/dushmem");
     write(&cmake.join("dushmem-config.cmake"), include_str!("../templates/dushmem-config.cmake"))?;

@@ -184,7 +184,7 @@ fn device_library(nvcc: &Path, release: &str, work: &Path) -> Result<String, Str
     let source = work.join("dushmem_device.cu");
     device_ptx::write_source(&source)?;
     let text = compiled(nvcc, &source, release, &["-rdc=true"])?;
-    let text = device_ptx::completed(&text)?;
+    let text = device_ptx::named_state(&text)?;
     let (ptx, object) = (work.join("dushmem_device.ptx"), work.join("dushmem_device.fatbin"));
     write(&ptx, &text)?;
     let mut command = Command::new(nvcc);

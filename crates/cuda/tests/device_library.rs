@@ -17,6 +17,10 @@ fn text() -> String {
     std::fs::read_to_string(root().join("kernels/device/libdushmem_device.ptx")).expect("it is checked in")
 }
 
+fn installed(name: &str) -> String {
+    std::fs::read_to_string(prefix().join("lib").join(name)).expect(name)
+}
+
 #[test]
 fn a_module_with_it_gets_the_state() {
     let gpu = gpu();
@@ -44,10 +48,16 @@ fn a_module_with_it_gets_the_state() {
 
 #[test]
 fn an_installation_has_it_under_both_names() {
-    for name in ["libdushmem_device.ptx", "libnvshmem_device.ptx"] {
-        let installed = std::fs::read_to_string(prefix().join("lib").join(name)).expect(name);
-        assert_eq!(installed, text(), "{name}");
-    }
+    assert_eq!(installed("libdushmem_device.ptx"), text());
+    let functions = |text: &str| {
+        let heads = text.lines().filter(|line| line.starts_with(".visible .func"));
+        let names = heads.filter_map(|head| head.rsplit_once('(')?.0.rsplit(' ').next());
+        names.map(str::to_owned).collect::<Vec<String>>()
+    };
+    let (own, other) = (functions(&text()), functions(&installed("libnvshmem_device.ptx")));
+    assert!(own.len() > 200, "{}", own.len());
+    let expected = own.iter().map(|name| name.replacen("dushmem", "nvshmem", 1));
+    assert_eq!(other, expected.collect::<Vec<_>>());
 }
 
 /// A program for GPUs of CUDA's toolkit: beside `$DUSHMEM_NVCC`, in the wheels of the build folder, or in PATH.
@@ -113,7 +123,7 @@ fn kernels_of_other_tools_link_with_it() {
         ("nvshmem_n_pes", "b32 "),
         ("nvshmem_ptr", "b64 b64 b32"),
         ("nvshmem_int_p", "void b64 b32 b32"),
-        ("dushmem_double_g", "b64 b64 b32"),
+        ("nvshmem_double_g", "b64 b64 b32"),
         ("nvshmemx_putmem_block", "void b64 b64 b64 b32"),
         ("nvshmemx_getmem_nbi_warp", "void b64 b64 b64 b32"),
         ("nvshmemx_putmem_signal_block", "void b64 b64 b64 b64 b64 b32 b32"),
@@ -124,35 +134,44 @@ fn kernels_of_other_tools_link_with_it() {
         ("nvshmem_fence", "void "),
         ("nvshmem_quiet", "void "),
         ("nvshmemx_barrier_all_block", "void "),
-        ("dushmemx_sync_all_warp", "void "),
+        ("nvshmemx_sync_all_warp", "void "),
         ("nvshmem_barrier", "b32 b32"),
         ("nvshmem_team_my_pe", "b32 b32"),
     ];
-    let (library, program) = (folder.join("library.ptx"), folder.join("program.ptx"));
-    std::fs::write(&library, text()).unwrap();
-    std::fs::write(&program, kernel(&calls)).unwrap();
-    let unknown = folder.join("unknown.ptx");
-    std::fs::write(&unknown, kernel(&[("nvshmem_no_such_call", "void ")])).unwrap();
+    let own = calls.map(|(name, kinds)| (name.replacen("nvshmem", "dushmem", 1), kinds));
+    let own: Vec<_> = own.iter().map(|(name, kinds)| (name.as_str(), *kinds)).collect();
+    let texts = [
+        ("libdushmem", text()),
+        ("libnvshmem", installed("libnvshmem_device.ptx")),
+        ("own", kernel(&own)),
+        ("other", kernel(&calls)),
+        ("one", kernel(&calls[..1])),
+        ("unknown", kernel(&[("nvshmem_no_such_call", "void ")])),
+    ];
     for arch in ["sm_80", "sm_90"] {
-        let objects = ["library", "program", "unknown"].map(|name| folder.join(format!("{name}.{arch}.o")));
-        for (from, to) in [&library, &program, &unknown].into_iter().zip(&objects) {
-            assemble(arch, from, to);
-        }
-        let [library, program, unknown] = &objects;
+        let objects = texts.each_ref().map(|(name, text)| {
+            let (from, to) = (folder.join(format!("{name}.ptx")), folder.join(format!("{name}.{arch}.o")));
+            std::fs::write(&from, text).unwrap();
+            assemble(arch, &from, &to);
+            to
+        });
+        let [dushmem, nvshmem, own, other, one, unknown] = &objects;
         let linked = folder.join(format!("linked.{arch}"));
-        let link = |with: &Path| {
+        let link = |with: &Path, library: &Path| {
             let arch = format!("-arch={arch}");
             run(Command::new(&nvlink).arg(arch).arg("-o").arg(&linked).arg(with).arg(library))
         };
-        let (well, said) = link(program);
-        assert!(well && !said.contains("warning"), "{said}");
-        let binary = std::fs::read(&linked).unwrap();
-        for symbol in ["dushmem_impl_state", "made_by_a_tool"] {
-            let name = format!("\0{symbol}\0");
-            assert!(binary.windows(name.len()).any(|at| at == name.as_bytes()), "{symbol} on {arch}");
+        for (program, library) in [(own, dushmem), (other, nvshmem), (one, nvshmem)] {
+            let (well, said) = link(program, library);
+            assert!(well && !said.contains("warning"), "{said}");
+            let binary = std::fs::read(&linked).unwrap();
+            for symbol in ["dushmem_impl_state", "made_by_a_tool"] {
+                let name = format!("\0{symbol}\0");
+                assert!(binary.windows(name.len()).any(|at| at == name.as_bytes()), "{symbol} on {arch}");
+            }
         }
         // What is not there is found here, and not on a GPU.
-        let (well, said) = link(unknown);
+        let (well, said) = link(unknown, nvshmem);
         assert!(!well && said.contains("nvshmem_no_such_call"), "{said}");
     }
 }

@@ -62,7 +62,7 @@ pub fn source(table: &Table) -> String {
 }
 
 /// Names of the other family, each with the one of the source that it stands for.
-pub fn aliases(table: &Table) -> Vec<(String, String)> {
+pub fn twins(table: &Table) -> Vec<(String, String)> {
     let there = functions(table, Family::Dushmem);
     let same = |function: &DeviceFunction<'_>| {
         let twin = there.iter().find(|other| {
@@ -101,12 +101,12 @@ mod tests {
     #[test]
     fn every_name_of_the_other_family_has_its_function() {
         let (table, text) = (table(), source(&table()));
-        let aliases = aliases(&table);
-        assert_eq!(aliases.len(), functions(&table, Family::Nvshmem).len());
+        let twins = twins(&table);
+        assert_eq!(twins.len(), functions(&table, Family::Nvshmem).len());
         let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
-        assert!(aliases.contains(&pair("nvshmemx_signal_op", "dushmemx_signal_op")));
-        assert!(aliases.contains(&pair("nvshmemx_getmem_nbi_warp", "dushmemx_getmem_nbi_warp")));
-        for (_, of) in &aliases {
+        assert!(twins.contains(&pair("nvshmemx_signal_op", "dushmemx_signal_op")));
+        assert!(twins.contains(&pair("nvshmemx_getmem_nbi_warp", "dushmemx_getmem_nbi_warp")));
+        for (_, of) in &twins {
             assert!(text.contains(&format!(" {of}(")) || text.contains(&format!("*{of}(")), "{of}");
         }
     }

@@ -105,8 +105,8 @@ pub fn library_source() -> Result<String, String> {
 }
 
 /// Their names in the other family, each with the function that it stands for.
-pub fn aliases() -> Result<Vec<(String, String)>, String> {
-    Ok(library::aliases(&table::Table::load(&root().join("api"))?))
+pub fn twins() -> Result<Vec<(String, String)>, String> {
+    Ok(library::twins(&table::Table::load(&root().join("api"))?))
 }
 
 /// Writes the generated files, or with `--check` says which of them differ.

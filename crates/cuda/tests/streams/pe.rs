@@ -76,7 +76,10 @@ impl Pe {
                     let lists = if mode == Mode::OneEach { ["0,1", "1,0"] } else { ["0", "1"] };
                     std::env::set_var("CUDA_VISIBLE_DEVICES", lists[boot.place().0 % 2]);
                 }
-                let at_once = matches!(mode, Mode::Concurrent | Mode::Hidden | Mode::TwoAtOnce | Mode::HostHeapTogether);
+                let at_once = matches!(
+                    mode,
+                    Mode::Concurrent | Mode::Hidden | Mode::TwoAtOnce | Mode::HostHeapTogether
+                );
                 std::env::set_var("CUDA_STANDIN_MPS", if at_once { "1" } else { "0" });
             }
         });
