@@ -27,7 +27,7 @@
 //! Further functions for tests, to be found by `dlsym`: `standin_fail(const char *)` as the variable above,
 //! `standin_calls(const char *name)` counts calls, `standin_live(const char *kind)` counts objects that were not given
 //! back ("memory", "mappings", "streams", "events", "modules", "graphs", "host"), `standin_reach(address)` gives where the
-//! program may touch a byte of device memory.
+//! program may touch a byte of device memory, `standin_is_registered(address)` whether it is registered memory of the program's.
 #![allow(non_snake_case, reason = "the driver's names")]
 
 #[macro_use]
