@@ -174,7 +174,7 @@ fn wrong_arguments_in_kernels() {
         "there is no such queue pair; pass a handle that qp_create has stored, QP_DEFAULT or QP_ANY";
     for (case, parts) in [
         ("1", ["PE 0: p: pe = -1 ", "there is no such PE"]),
-        ("3", ["PE 0: put: dest = ", "not in symmetric memory, or the range ends outside"]),
+        ("13", ["PE 0: test_all: ivars = ", "not in symmetric memory, or the range ends outside"]),
         ("6", ["PE 0: atomic_add: dest = ", "not aligned to 8 bytes, which this operation needs"]),
         ("17", ["PE 0: dushmemx_qp_int_p: qp_index = 1000 ", queue_pair]),
         ("18", ["PE 0: dushmemx_qp_int_p: qp_index = -1 ", queue_pair]),
