@@ -164,6 +164,21 @@ fn kernels_and_the_hosts_heap_out_of_reach() {
     run_and("host_words", &ON_DEVICE, &knobs, |_, _, _| ());
 }
 
+/// The same program where the device says of its atomic operations what is not so: updates are lost, and the program sees it.
+#[test]
+fn kernels_and_hosts_that_both_change_a_word_are_found() {
+    let folder = Folder::new("cuda");
+    let text = fs::read_to_string(root().join("tests/cuda/host_words.cu")).unwrap();
+    let Some(program) = compiled(&text, "host_words", &ON_DEVICE, &folder) else { return };
+    let knobs = [("CUDA_STANDIN_HOST_ACCESS", "1"), ("CUDA_STANDIN_HOST_ATOMICS", "1")];
+    let mut job = job(2, &program);
+    for (name, value) in knobs {
+        job = job.env(name, value);
+    }
+    let outcome = job.run();
+    assert!(outcome.code != 0 && outcome.stdout.contains("a count: "), "{outcome:#?}");
+}
+
 /// What the code for GPUs says of wrong arguments, before it ends the kernel.
 #[test]
 fn wrong_arguments_in_kernels() {
