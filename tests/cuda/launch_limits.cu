@@ -4,7 +4,7 @@
 #include <dushmem/launch.h>
 
 __global__ static void count(unsigned *blocks) {
-  if (threadIdx.x == 0) atomicAdd(blocks, 1u);
+  if (threadIdx.x == 0 && threadIdx.y == 0) atomicAdd(blocks, 1u);
 }
 
 // What differs only in blocks: threads, registers and shared memory are those of the one kernel.

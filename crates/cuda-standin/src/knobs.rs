@@ -15,6 +15,7 @@ pub struct Knobs {
     pub vmm: bool,
     pub hints: bool,
     pub host_access: bool,
+    pub host_atomics: bool,
     pub missing: Vec<String>,
     pub trace: Option<String>,
 }
@@ -31,6 +32,7 @@ pub static KNOBS: LazyLock<Knobs> = LazyLock::new(|| Knobs {
     vmm: number("NO_VMM", 0) == 0,
     hints: number("NO_HINTS", 0) == 0,
     host_access: number("HOST_ACCESS", 0) != 0,
+    host_atomics: number("HOST_ATOMICS", 0) != 0,
     missing: text("MISSING").unwrap_or_default().split(',').map(|name| name.trim().to_owned()).collect(),
     trace: text("TRACE"),
 });

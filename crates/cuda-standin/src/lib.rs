@@ -21,6 +21,7 @@
 //! | `CUDA_STANDIN_NO_VMM` | 1: no virtual memory management |
 //! | `CUDA_STANDIN_NO_HINTS` | 1: address hints are not honoured |
 //! | `CUDA_STANDIN_HOST_ACCESS` | 1: the program may touch device memory |
+//! | `CUDA_STANDIN_HOST_ATOMICS` | 1: the device says that its atomic operations on memory of the host are atomic for the CPU |
 //! | `CUDA_STANDIN_MISSING` | functions, by comma, that cuGetProcAddress does not find; called all the same, they give NOT_FOUND |
 //! | `CUDA_STANDIN_FAIL` | failures: `cuMemCreate:3=2` the third call gives 2, `cuMemCreate:3+=2` all from the third on; by comma; `*` is any call |
 //! | `CUDA_STANDIN_CONNECTIONS` | 1: streams share as many connections as `CUDA_DEVICE_MAX_CONNECTIONS` says (8), in order, so that one that waits for a value holds others up |
@@ -30,7 +31,7 @@
 //! Further functions for tests, to be found by `dlsym`: `standin_fail(const char *)` as the variable above,
 //! `standin_calls(const char *name)` counts calls, `standin_live(const char *kind)` counts objects that were not given
 //! back ("memory", "mappings", "streams", "events", "modules", "graphs", "host"), `standin_reach(address)` gives where the
-//! program may touch a byte of device memory.
+//! program may touch a byte of device memory, `standin_is_registered(address)` whether it is registered memory of the program's.
 #![allow(non_snake_case, reason = "the driver's names")]
 
 #[macro_use]

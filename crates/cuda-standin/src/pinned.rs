@@ -53,6 +53,14 @@ pub fn find(address: usize) -> Option<(usize, usize, usize)> {
     (address - start < range.len).then_some((*start, range.len, range.context))
 }
 
+/// Whether an address lies in memory of the program's that was registered, for the code of kernels on the CPU.
+#[unsafe(no_mangle)]
+pub extern "C" fn standin_is_registered(address: usize) -> bool {
+    let all = PINNED.read().expect("no panic");
+    let found = all.range(..=address).next_back();
+    found.is_some_and(|(start, range)| address - start < range.len && range.memory.is_none())
+}
+
 /// Whether all of a range lies in one registration.
 pub fn holds(address: usize, len: usize) -> bool {
     find(address).is_some_and(|(start, pinned, _)| address - start + len <= pinned)

@@ -174,6 +174,21 @@ fn kernels_and_the_hosts_heap_out_of_reach() {
     run_and("host_words", &ON_DEVICE, &knobs, |_, _, _| ());
 }
 
+/// The same program where the device says of its atomic operations what is not so: updates are lost, and the program sees it.
+#[test]
+fn kernels_and_hosts_that_both_change_a_word_are_found() {
+    let folder = Folder::new("cuda");
+    let text = fs::read_to_string(root().join("tests/cuda/host_words.cu")).unwrap();
+    let Some(program) = compiled(&text, "host_words", &ON_DEVICE, &folder) else { return };
+    let knobs = [("CUDA_STANDIN_HOST_ACCESS", "1"), ("CUDA_STANDIN_HOST_ATOMICS", "1")];
+    let mut job = job(2, &program);
+    for (name, value) in knobs {
+        job = job.env(name, value);
+    }
+    let outcome = job.run();
+    assert!(outcome.code != 0 && outcome.stdout.contains("a count: "), "{outcome:#?}");
+}
+
 /// What the code for GPUs says of wrong arguments, before it ends the kernel.
 #[test]
 fn wrong_arguments_in_kernels() {
@@ -184,7 +199,7 @@ fn wrong_arguments_in_kernels() {
         "there is no such queue pair; pass a handle that qp_create has stored, QP_DEFAULT or QP_ANY";
     for (case, parts) in [
         ("1", ["PE 0: p: pe = -1 ", "there is no such PE"]),
-        ("3", ["PE 0: put: dest = ", "not in symmetric memory, or the range ends outside"]),
+        ("13", ["PE 0: test_all: ivars = ", "not in symmetric memory, or the range ends outside"]),
         ("6", ["PE 0: atomic_add: dest = ", "not aligned to 8 bytes, which this operation needs"]),
         ("17", ["PE 0: dushmemx_qp_int_p: qp_index = 1000 ", queue_pair]),
         ("18", ["PE 0: dushmemx_qp_int_p: qp_index = -1 ", queue_pair]),

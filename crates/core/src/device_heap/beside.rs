@@ -27,16 +27,10 @@ pub(super) struct Beside {
     refused: bool,
 }
 
-/// Pins `bytes` bytes `from` the beginning of the heaps of these PEs, and says where. All of it, or nothing.
-fn pin(
-    world: &World,
-    device: &dyn HeapDevice,
-    from: usize,
-    bytes: usize,
-    pes: impl Iterator<Item = usize>,
-) -> Result<Vec<usize>> {
+/// Pins `bytes` bytes `from` the beginning of the heaps of all PEs, and says where. All of it, or nothing.
+fn pin(world: &World, device: &dyn HeapDevice, from: usize, bytes: usize) -> Result<Vec<usize>> {
     let (window, mut pins) = (world.window(), Vec::new());
-    for pe in pes {
+    for pe in 0..world.n_pes() as usize {
         let at = window.peer(window.heap().0 + from, pe);
         // SAFETY: mapped as long as the world lives, which unpins it when it leaves.
         if let Err(error) = unsafe { device.pin(at, bytes) } {
@@ -123,9 +117,8 @@ impl World {
         }
         let me = self.my_pe() as usize;
         let len = need.max(2 * from).max(LEAST).next_multiple_of(heap.plan.granule).min(all);
-        // The own one is waited for, and read from, even where the others are out of reach.
-        let reached = |&pe: &usize| pe == me || self.kernels_reach(pe);
-        let pinned = pin(self, &*heap.device, from, len - from, (0..heap.plan.pes).filter(reached));
+        // Streams reach those of PEs that are out of reach for kernels, too.
+        let pinned = pin(self, &*heap.device, from, len - from);
         let (pins, table) = match pinned {
             Ok(pins) => (pins, if delta == 0 { heap.beside_table(self) } else { Ok(delta) }),
             Err(error) => (Vec::new(), Err(error)),

@@ -2,8 +2,8 @@
  * stand-in, by the code for GPUs. A launch is a function of the host, of one thread at a time, so kernels neither
  * synchronise blocks nor wait for other threads of their grid. Compile with -D__HIPCC__; needs CUDA_STANDIN_HOST_ACCESS=1.
  *
- * Atomic operations are those of a GPU without native atomics on memory of the host: there a read and a write, with time
- * for others in between. */
+ * Atomic operations are those of a GPU without native atomics on memory of the host: on what the program has there they are
+ * a read and a write, with time for others in between. What the driver has allocated there only kernels change so. */
 #ifndef CUDA_STANDIN_HIP_H
 #define CUDA_STANDIN_HIP_H
 #include <cuda_runtime.h>
@@ -37,7 +37,7 @@ typedef cudaError_t hipError_t;
 #define HIP_SYMBOL(variable) (&(variable))
 enum { hipMemcpyHostToDevice };
 
-extern "C" size_t standin_reach(size_t address);
+extern "C" bool standin_is_registered(size_t address);
 
 namespace cuda_standin {
 
@@ -48,10 +48,8 @@ inline hipError_t set_variable(void *variable, const void *source, size_t bytes)
   return hipSuccess;
 }
 
-/* A device's own memory; the rest is the host's. */
-template <class T> bool is_device(const T *at) { return standin_reach((size_t)at) != 0; }
 template <class T, class Change> T change(T *at, Change what) {
-  if (is_device(at)) {
+  if (!standin_is_registered((size_t)at)) {
     T old = __atomic_load_n(at, __ATOMIC_RELAXED);
     while (!__atomic_compare_exchange_n(at, &old, what(old), false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {}
     return old;

@@ -32,6 +32,7 @@ fn attribute(number: u32, ordinal: i32) -> Option<i32> {
         76 => capability().1 as i32,
         81 => 228 << 10,
         97 => 227 << 10,
+        86 => on(KNOBS.host_atomics),
         98 => on(KNOBS.flushes),
         102 | 103 => on(KNOBS.vmm),
         106 => 32,
@@ -40,7 +41,7 @@ fn attribute(number: u32, ordinal: i32) -> Option<i32> {
         // pointers of registered memory, 64-bit memory operations, NOR, cooperative launches, registration, IPC events.
         15 | 19 | 31 | 32 | 41 | 78 | 79 | 80 | 83 | 89 | 90 | 91 | 92 | 93 | 94 | 95 | 99 | 113 | 115
         | 116 | 120 | 122 | 123 | 124 | 125 => 1,
-        // No: native atomics on host memory, pageable memory, and whatever is not used.
+        // No: pageable memory, and whatever is not used.
         11..148 => 0,
         _ => return None,
     })
