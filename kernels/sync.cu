@@ -21,3 +21,10 @@ DUSHMEM_KERNEL_FEW dushmem_k_few_sync(DUSHMEM_BY_VALUE dushmem_k_few few, int32_
 
 /* 1 thread: completes what this PE's kernels have issued on the default context. */
 DUSHMEM_KERNEL dushmem_k_quiet() { quiet<scope::thread>(); }
+
+/* 1 thread: adds to a signal of the host's heap, which only the CPU adds to; it is done at the end. own: the PE's own
+ * address, which the host has checked. */
+DUSHMEM_KERNEL dushmem_k_signal_add(uint64_t own, uint64_t value, uint32_t pe) {
+  remote_signal(context{0}, (uint64_t *)(uintptr_t)own, value, DUSHMEM_SIGNAL_ADD, (int)pe);
+  remote_quiet(context{0});
+}

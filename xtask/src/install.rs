@@ -1,5 +1,6 @@
 //! `cargo xtask install`: a folder with programs, libraries and headers that works wherever it stands.
 use super::compat;
+use super::device_ptx;
 use super::help;
 use super::weaken::weaken;
 use super::workspace::{cargo, reason, root, run, target};
@@ -167,6 +168,10 @@ fn stage_files(stage: &Path, built: &Path, compat_names: bool) -> Result<(), Str
         link("libdushmem.a", &lib.join(format!("lib{family}_host.a")))?;
         device_archive(family, &lib)?;
     }
+    // For tools that link a library of the device and have no compiler for it.
+    let [text, other] = device_ptx::INSTALLED;
+    copy(&root().join(device_ptx::TEXT), &lib.join(text))?;
+    link(text, &lib.join(other))?;
     write(&lib.join("pkgconfig/dushmem.pc"), &pkg_config())?;
     let cmake = lib.join("cmake/dushmem");
     write(&cmake.join("dushmem-config.cmake"), include_str!("../templates/dushmem-config.cmake"))?;

@@ -3,6 +3,7 @@ mod bench;
 mod codegen;
 mod compat;
 mod demo;
+mod device_ptx;
 mod help;
 mod install;
 mod pack;

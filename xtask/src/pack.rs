@@ -20,8 +20,16 @@ const SEVERAL: [(&str, &[&str]); 3] = [
     ("graph_names", &["tests/kernels/graph_names.hip.cpp"]),
     ("language", &["tests/kernels/language.cu", "tests/kernels/language_part.cu"]),
 ];
+/// Programs of `examples/c`, whose hosts touch symmetric memory.
+const EXAMPLE: &str = "example_";
 /// Groups of the names that a family's device API has, a generated source each.
 const NAMES: [&str; 6] = ["collect", "data", "pairs", "reduce", "scopes", "words"];
+
+/// What runs there.
+const SCRIPT: [(&str, &str); 2] = [
+    ("run.sh", include_str!("../templates/gpu/run.sh")),
+    ("parts.sh", include_str!("../templates/gpu/parts.sh")),
+];
 
 /// What is asked for.
 #[derive(Debug)]
@@ -86,9 +94,11 @@ fn make(wanted: &Wanted) -> Result<(), String> {
     let compiler = Compiler { prefix, arch: wanted.arch.clone(), programs };
     carry_sources(&compiler, &compiled, &out)?;
     write(&out.join("plan.txt"), &plan)?;
-    let script = out.join("run.sh");
-    write(&script, include_str!("../templates/gpu/run.sh"))?;
-    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).map_err(at(&script))?;
+    for (name, text) in SCRIPT {
+        let script = out.join(name);
+        write(&script, text)?;
+        fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).map_err(at(&script))?;
+    }
     if names.contains(SUITES) && chosen(&&SUITES.to_owned()) {
         suites(&target, &compiler.programs)?;
     }
@@ -110,6 +120,9 @@ fn sources(name: &str) -> Result<Vec<PathBuf>, String> {
         let generated = NAMES.iter().map(|group| format!("gen/{family}_{group}.cu"));
         let all = generated.chain(["main.cu".to_owned()]);
         return Ok(all.map(|file| root().join("tests/kernels/names").join(file)).collect());
+    }
+    if let Some(example) = name.strip_prefix(EXAMPLE) {
+        return Ok(vec![root().join(format!("examples/c/{example}.c"))]);
     }
     if let Some((_, files)) = SEVERAL.iter().find(|(known, _)| *known == name) {
         return Ok(files.iter().map(|file| root().join(file)).collect());
@@ -155,7 +168,7 @@ fn suites(target: &Path, programs: &Path) -> Result<(), String> {
 
 /// What a machine with nvcc makes the programs of: sources, and a line for each with dushcc's words.
 fn carry_sources(compiler: &Compiler, names: &[&String], out: &Path) -> Result<(), String> {
-    for folder in ["tests/kernels", "tests/cuda"] {
+    for folder in ["tests/kernels", "tests/cuda", "examples/c"] {
         for file in install::files(&root().join(folder))? {
             let to = out.join("src").join(folder).join(&file);
             let above = to.parent().unwrap_or(out);
@@ -183,8 +196,11 @@ struct Compiler {
 impl Compiler {
     /// What dushcc is told beside sources and names.
     fn options(&self, name: &str) -> Vec<String> {
-        let words = ["--device=cuda", "-O2", "-std=c++17", "-lineinfo"];
+        let words = ["--device=cuda", "-O2"];
         let mut options: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        if !name.starts_with(EXAMPLE) {
+            options.extend(["-std=c++17", "-lineinfo"].map(str::to_owned));
+        }
         options.push(format!("-arch={}", self.arch));
         if let Some(family) = name.strip_prefix("names_") {
             // Thousands of small functions: what optimising them costs, their run does not give back.
@@ -264,103 +280,5 @@ fn weigh(out: &Path, most: u64) -> Result<(), String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_program_of_the_plan_has_sources_and_every_suite_is_in_it() {
-        let plan = fs::read_to_string(root().join(PLAN)).unwrap();
-        let names = names(&plan);
-        for name in names.iter().filter(|name| *name != SUITES) {
-            for source in sources(name).unwrap() {
-                assert!(source.is_file(), "{}", source.display());
-            }
-        }
-        let suites = fs::read_dir(root().join("tests/cuda")).unwrap();
-        for path in suites
-            .map(|entry| entry.unwrap().path())
-            .filter(|path| path.extension().is_some_and(|end| end == "cu"))
-        {
-            let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-            assert!(names.contains(&name), "{name}");
-        }
-    }
-
-    #[test]
-    fn lines_of_the_plan_have_their_fields() {
-        let plan = fs::read_to_string(root().join(PLAN)).unwrap();
-        for line in plan.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
-            let words: Vec<&str> = line.split_whitespace().collect();
-            assert!(words.len() >= 5, "{line}");
-            assert!(words[1].split(',').all(|mode| ["plain", "mps", "threads"].contains(&mode)), "{line}");
-            assert!(
-                words[2].split(',').all(|pes| pes.parse().is_ok_and(|pes: u32| (1..=8).contains(&pes))),
-                "{line}"
-            );
-            assert!(words[3].parse().is_ok_and(|limit: u32| limit <= 300), "{line}");
-        }
-    }
-
-    #[test]
-    fn the_script_tells_of_each_line_of_the_plan() {
-        let folder = dushmem_testkit::folder::Folder::new("pack");
-        let put = |name: &str, text: &str| {
-            let path = folder.join(name);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(&path, text).unwrap();
-            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
-        };
-        put("run.sh", include_str!("../templates/gpu/run.sh"));
-        put("prefix/bin/dushrun", "#!/bin/sh\nexport PES=$2; shift 2; exec \"$@\"\n");
-        put("programs/good", "#!/bin/sh\n[ $WANTED = $1 ] && echo all right\n");
-        put("programs/bad", "#!/bin/sh\necho PE 1 is wrong; [ $PES != 2 ] && echo all right\nexit 0\n");
-        put("programs/refuses", "#!/bin/sh\necho pe = 9: no such PE >&2; exit 3\n");
-        put(
-            "programs/ring",
-            "#!/bin/sh\nfor p in $(seq $PES); do echo PE $p: received 7, expected 7; done\n",
-        );
-        put("programs/hangs", "#!/bin/sh\nexec sleep 30\n");
-        put(
-            "plan.txt",
-            "# a comment\n\
-             one plain,mps 1,2 9 good WANTED=x -- x\n\
-             one plain 1,2,4 9 bad\n\
-             one plain 2 9 refuses -- a b fails no such PE\n\
-             one plain 2 9 refuses\n\
-             one plain 1,3 9 ring ring\n\
-             one plain 1,2 1 hangs\n\
-             one mps 1 9 missing\n\
-             two plain 1 9 good WANTED=1 alone -- @n\n",
-        );
-        let run = |words: &[&str]| {
-            let mut command = Command::new("bash");
-            command.arg(folder.join("run.sh")).arg("--out").arg(folder.join("out")).args(words);
-            let done = command.output().unwrap();
-            (done.status.code(), String::from_utf8_lossy(&done.stdout).into_owned())
-        };
-        let (code, said) = run(&["one-plain", "two-plain"]);
-        assert_eq!(code, Some(1), "{said}");
-        for part in [
-            "ok   one-plain      good x (WANTED=x): 1:",
-            "FAIL one-plain      bad: 1:",
-            " 2:FAIL(exit 0, ",
-            "ok   one-plain      refuses a b: 2:",
-            "FAIL one-plain      refuses: 2:FAIL(exit 3, ",
-            "ok   one-plain      ring: 1:",
-            "FAIL one-plain      hangs: 1:FAIL(exit 124, ",
-            "==== one-plain: 7 right, 3 wrong, 0 not run; ",
-            "ok   two-plain      good @n (WANTED=1): 1:",
-            "==== two-plain: 1 right, 0 wrong, 0 not run; ",
-            "---- one-plain bad  n=2 : exit 0",
-            "PE 1 is wrong",
-        ] {
-            assert!(said.contains(part), "{part}\n{said}");
-        }
-        assert!(folder.join("out/logs.tgz").is_file() && folder.join("out/summary.txt").is_file());
-        assert_eq!(run(&["two-plain"]).0, Some(0));
-        assert!(run(&["three-plain"]).1.contains("FAIL three-plain: the plan has no such stage"));
-        assert_eq!(run(&["--list"]).1, "one-mps\none-plain\ntwo-plain\n");
-        assert!(run(&["--budget", "-1", "two-plain"]).1.contains("0 right, 0 wrong, 1 not run"));
-        assert_eq!(run(&["--bugdet", "9"]).0, Some(2));
-    }
-}
+#[path = "tests/pack.rs"]
+mod tests;

@@ -4,13 +4,18 @@
 //! Both are checked in, so building the library needs no compiler for GPUs. What nvcc writes depends on its version and
 //! on where the sources lie; what says so is taken out, and the version stands in the first line.
 use super::workspace::{reason, root, shown, target};
-use super::{help, tools};
+use super::{device_ptx, help, tools};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What GPUs from this one on load.
 const ARCHITECTURE: &str = "compute_80";
+
+/// The version of PTX that the texts say they are: what the oldest driver that will do reads, that of CUDA 12.4. nvcc writes
+/// its own version, and has no switch for another. What such a driver does not know is an error: ptxas, which makes the
+/// machine code of the same text, refuses what is newer than the version in it.
+const ISA: &str = "8.4";
 
 /// Machine code beside the text, which is in the same file too.
 const COMPILED: &str = "arch=compute_80,code=[sm_80,sm_90,compute_80]";
@@ -37,8 +42,9 @@ pub fn command(arguments: &[String]) -> Result<(), String> {
     let release = release(&nvcc)?;
     let work = target()?.join("ptx");
     let mut differ = Vec::new();
-    for source in sources()? {
-        let text = compiled(&nvcc, &source, &release)?;
+    let modules = modules()?;
+    for source in &modules {
+        let text = compiled(&nvcc, source, &release, &[])?;
         let name = source.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let place = |folder: &Path, kind: &str| folder.join(format!("{name}.{kind}"));
         let folder = if check { work.clone() } else { root().join(TEXTS) };
@@ -57,6 +63,21 @@ pub fn command(arguments: &[String]) -> Result<(), String> {
         let compiled = fs::read(place(&root().join(TEXTS), "fatbin")).unwrap_or_default();
         if compiled.is_empty() || (there == text && compiled != code) {
             differ.push(format!("{TEXTS}/{name}.fatbin is not what the text gives"));
+        }
+    }
+    let text = device_library(&nvcc, &release, &work)?;
+    let place = root().join(device_ptx::TEXT);
+    if !check {
+        write(&place, &text)?;
+        println!("{}: {} KiB", device_ptx::TEXT, text.len().div_ceil(1024));
+    } else if let Some(why) = difference(&fs::read_to_string(&place).unwrap_or_default(), &text) {
+        differ.push(format!("{} {why}", device_ptx::TEXT));
+    }
+    for stray in strays(&modules)? {
+        if check {
+            differ.push(format!("{TEXTS}/{} is made of no source", shown_name(&stray)));
+        } else {
+            fs::remove_file(&stray).map_err(|error| format!("{}: {}", stray.display(), reason(&error)))?;
         }
     }
     if differ.is_empty() {
@@ -87,13 +108,48 @@ fn entries(text: &str) -> Vec<String> {
     found
 }
 
-fn sources() -> Result<Vec<PathBuf>, String> {
-    let folder = root().join(SOURCES);
+/// Files of a folder, in order.
+fn files(folder: &str) -> Result<Vec<PathBuf>, String> {
+    let folder = root().join(folder);
     let entries =
         fs::read_dir(&folder).map_err(|error| format!("{}: {}", folder.display(), reason(&error)))?;
     let mut found: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    found.retain(|path| path.extension().is_some_and(|extension| extension == "cu"));
     found.sort();
+    Ok(found)
+}
+
+fn has_extension(path: &Path, wanted: &str) -> bool {
+    path.extension().is_some_and(|extension| extension == wanted)
+}
+
+fn shown_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// Sources that become modules: those that no other one includes.
+fn modules() -> Result<Vec<PathBuf>, String> {
+    let mut found = files(SOURCES)?;
+    found.retain(|path| has_extension(path, "cu"));
+    let mut parts = Vec::new();
+    for source in &found {
+        let text = fs::read_to_string(source)
+            .map_err(|error| format!("{}: {}", source.display(), reason(&error)))?;
+        parts.extend(parts_of(&text));
+    }
+    found.retain(|path| !parts.contains(&shown_name(path)));
+    Ok(found)
+}
+
+/// Other sources that a source includes.
+fn parts_of(text: &str) -> Vec<String> {
+    let included = text.lines().filter_map(|line| line.strip_prefix("#include \"")?.strip_suffix('"'));
+    included.filter(|name| name.ends_with(".cu")).map(str::to_owned).collect()
+}
+
+/// What is there of sources that are gone.
+fn strays(modules: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
+    let mut found = files(TEXTS)?;
+    found.retain(|path| !modules.iter().any(|module| module.file_stem() == path.file_stem()));
     Ok(found)
 }
 
@@ -123,14 +179,31 @@ fn release(nvcc: &Path) -> Result<String, String> {
     found.ok_or_else(|| format!("{} --version names no release: {said}", nvcc.display()))
 }
 
-fn compiled(nvcc: &Path, source: &Path, release: &str) -> Result<String, String> {
+/// The device functions by name, made of a source in `work`, and assembled to see that it can be.
+fn device_library(nvcc: &Path, release: &str, work: &Path) -> Result<String, String> {
+    let source = work.join("dushmem_device.cu");
+    device_ptx::write_source(&source)?;
+    let text = compiled(nvcc, &source, release, &["-rdc=true"])?;
+    let text = device_ptx::completed(&text)?;
+    let (ptx, object) = (work.join("dushmem_device.ptx"), work.join("dushmem_device.fatbin"));
+    write(&ptx, &text)?;
+    let mut command = Command::new(nvcc);
+    command.args(["-fatbin", "-rdc=true", "-gencode", COMPILED]).arg(&ptx).arg("-o").arg(&object);
+    output(&mut command)?;
+    Ok(text)
+}
+
+fn compiled(nvcc: &Path, source: &Path, release: &str, more: &[&str]) -> Result<String, String> {
     let relative = source.strip_prefix(root()).unwrap_or(source);
     let mut command = Command::new(nvcc);
     command.current_dir(root()).args(["-ptx", "-std=c++17", "-I", "include"]);
     // The same bits as on the host: a product and a sum are two operations.
-    command.args(["-fmad=false", "-arch", ARCHITECTURE, "-o", "/dev/stdout"]).arg(relative);
+    command.args(["-fmad=false", "-arch", ARCHITECTURE, "-o", "/dev/stdout"]).args(more).arg(relative);
     let text = output(&mut command)?;
-    let name = relative.display();
+    let name = match relative.strip_prefix(SOURCES) {
+        Ok(_) => relative.display().to_string(),
+        Err(_) => "api/".into(),
+    };
     Ok(format!(
         "// Made from {name} by `cargo xtask ptx` with nvcc {release}. Do not edit.\n{}",
         settled(&text)
@@ -146,11 +219,14 @@ fn assembled(nvcc: &Path, ptx: &Path, fatbin: &Path) -> Result<Vec<u8>, String> 
     fs::read(fatbin).map_err(|error| format!("{}: {}", fatbin.display(), reason(&error)))
 }
 
-/// Without what depends on the machine; the state of the module can be found by its name.
+/// Without what depends on the machine, for old drivers; the state of the module can be found by its name.
 fn settled(text: &str) -> String {
     let lines = text.lines().filter(|line| !line.starts_with("//") && !line.trim().is_empty());
     let mut all: Vec<String> = lines.map(without_hashes).collect();
     for line in &mut all {
+        if line.starts_with(".version ") {
+            *line = format!(".version {ISA}");
+        }
         let variable = line.starts_with(".global") || line.starts_with(".const");
         if variable && line.contains(" dushmem_impl_state[") {
             line.insert_str(0, ".visible ");
@@ -162,6 +238,17 @@ fn settled(text: &str) -> String {
 /// Names of internal functions hold two hashes of the source's path: `_INTERNAL_d15a89f9_7_move_cu_be39cbc6`.
 fn without_hashes(line: &str) -> String {
     let mut text = line.to_owned();
+    // Where code is to be linked, variables are called so: `__nv_static_25__d15a89f9_7_move_cu_be39cbc6_name`.
+    let statics = text.match_indices("__nv_static_").map(|(at, mark)| {
+        let rest = &text[at + mark.len()..];
+        let number = rest.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(rest.len());
+        at + mark.len() + number + "__".len()
+    });
+    for at in statics.collect::<Vec<_>>() {
+        if text.get(at..at + 8).is_some_and(|hash| hash.bytes().all(|byte| byte.is_ascii_hexdigit())) {
+            text.replace_range(at..at + 8, "00000000");
+        }
+    }
     for (mark, digits) in [("_INTERNAL_", 8), ("_GLOBAL__N__", 8), ("_cu_", 8)] {
         let places: Vec<usize> = text.match_indices(mark).map(|(at, _)| at + mark.len()).collect();
         for at in places {
@@ -174,7 +261,7 @@ fn without_hashes(line: &str) -> String {
     text
 }
 
-fn write(place: &Path, text: &str) -> Result<(), String> {
+pub fn write(place: &Path, text: &str) -> Result<(), String> {
     let folder = place.parent().unwrap_or(place);
     let said = |error: std::io::Error| format!("{}: {}", place.display(), reason(&error));
     fs::create_dir_all(folder).map_err(said)?;
@@ -200,6 +287,17 @@ mod tests {
         assert!(!settled.contains("//") && !settled.contains("d15a89f9") && !settled.contains("be39cbc6"));
         assert!(settled.contains("_INTERNAL_00000000_7_move_cu_000000007dushmem"), "{settled}");
         assert!(settled.contains("\n.visible .const .align 8 .b8 dushmem_impl_state[96];"), "{settled}");
+        assert!(settled.starts_with(&format!(".version {ISA}\n")), "{settled}");
+    }
+
+    #[test]
+    fn a_source_that_another_includes_is_no_module() {
+        let text =
+            "#include \"one.cu\"\n#include \"library.h\"\n#include <two.cu>\n// #include \"three.cu\"\n";
+        assert_eq!(parts_of(text), ["one.cu"]);
+        let modules: Vec<String> = modules().unwrap().iter().map(|path| shown_name(path)).collect();
+        assert_eq!(modules, ["far.cu", "near.cu"]);
+        assert_eq!(strays(&super::modules().unwrap()).unwrap(), Vec::<PathBuf>::new());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 // dushmem beside NVSHMEM: one source by NVSHMEM's names, built for each library, PEs as children of this process that
-// meet by a unique id. Arguments: number of PEs, then groups of rows: start host stream collectives device put.
+// meet by a unique id. Arguments: number of PEs, then groups of rows: start host teams stream transfers collectives graphs device put.
 // Prints a line a row: name, median, least and most of the samples in microseconds, operations a sample.
-#include "beside.h"
+#include "collectives.h"
 
 static const size_t ROOM = (size_t)256 << 20;
 static float *dest, *source;
@@ -66,30 +66,6 @@ static void team_rows() {
   });
 }
 
-static void graph(const std::string &name, int length, const std::function<void()> &operation) {
-  cudaGraph_t captured;
-  cudaGraphExec_t exec;
-  settle();
-  CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-  for (int i = 0; i < length; i++) operation();
-  CUDA(cudaStreamEndCapture(stream, &captured));
-  CUDA(cudaGraphInstantiate(&exec, captured, nullptr, nullptr, 0));
-  CUDA(cudaGraphUpload(exec, stream));
-  settle();
-  std::vector<double> all;
-  for (int i = -2; i < 2 * samples; i++) {
-    settle();
-    const double from = now_us();
-    CUDA(cudaGraphLaunch(exec, stream));
-    CUDA(cudaStreamSynchronize(stream));
-    if (i >= 0) all.push_back((now_us() - from) / length);
-  }
-  settle();
-  row(name, all, length);
-  CUDA(cudaGraphExecDestroy(exec));
-  CUDA(cudaGraphDestroy(captured));
-}
-
 static void stream_rows() {
   const auto barrier = [] { nvshmemx_barrier_all_on_stream(stream); };
   measure("on stream barrier_all", 500, [=](long k) {
@@ -117,57 +93,48 @@ static void transfer_rows() {
   alone("on stream putmem 8 B", [=] { nvshmemx_putmem_on_stream(dest, source, 8, right, stream); });
   alone("on stream int_p", [=] { nvshmemx_int_p_on_stream((int *)dest, 7, right, stream); });
   alone("on stream signal_op", [=] { nvshmemx_signal_op_on_stream(signals, 7, NVSHMEM_SIGNAL_SET, right, stream); });
-  // What the copy engine does without a library, with the same sizes.
-  alone("raw cudaMemcpyAsync 256 MiB", [=] { CUDA(cudaMemcpyAsync(dest, source, ROOM, cudaMemcpyDeviceToDevice, stream)); });
+  // What the copy engine does without a library, with the same sizes and places.
+  void *const there = nvshmem_ptr(dest, right);
+  alone("raw cudaMemcpyAsync 256 MiB",
+        [=] { CUDA(cudaMemcpyAsync(there ? there : dest, source, ROOM, cudaMemcpyDeviceToDevice, stream)); });
   alone("on stream putmem 256 MiB", [=] { nvshmemx_putmem_on_stream(dest, source, ROOM, right, stream); });
 }
 
-// All PEs; the contents are what the last call left.
-static void collective(const std::string &name, long most, size_t count, const std::function<void()> &operation,
-                       size_t checked, const std::function<float(size_t)> &wanted) {
-  settle();
-  fill(source, count);
-  clear(dest, checked * sizeof(float));
-  measure(name, most, [=](long k) {
-    for (long i = 0; i < k; i++) operation();
-    CUDA(cudaStreamSynchronize(stream));
-  });
-  compare(name, dest, checked, wanted);
-  settle();
+static Collectives collectives() {
+  Collectives by;
+  by.sum_reduce = [](size_t count) { nvshmemx_float_sum_reduce_on_stream(NVSHMEM_TEAM_WORLD, dest, source, count, stream); };
+  by.broadcast = [](size_t count) { nvshmemx_float_broadcast_on_stream(NVSHMEM_TEAM_WORLD, dest, source, count, 0, stream); };
+  by.fcollect = [](size_t count) { nvshmemx_float_fcollect_on_stream(NVSHMEM_TEAM_WORLD, dest, source, count, stream); };
+  by.alltoall = [](size_t count) { nvshmemx_float_alltoall_on_stream(NVSHMEM_TEAM_WORLD, dest, source, count, stream); };
+  return by;
 }
 
-static void collective_rows() {
-  for (size_t bytes : {(size_t)4, (size_t)4096, (size_t)256 << 10, (size_t)4 << 20, (size_t)64 << 20}) {
-    const size_t count = bytes / sizeof(float);
-    collective("on stream float_sum_reduce " + size_name(bytes), 200, count,
-               [=] { nvshmemx_float_sum_reduce_on_stream(NVSHMEM_TEAM_WORLD, dest, source, count, stream); }, count,
-               [](size_t i) { return 1000.f * (float)(n * (n - 1) / 2) + (float)(n * (int)(i % 997)); });
-  }
-  for (size_t bytes : {(size_t)1024, (size_t)1 << 20}) {
-    const size_t count = bytes / sizeof(float), all = count * (size_t)n;
-    collective("on stream broadcast " + size_name(bytes), 200, count,
-               [=] { nvshmemx_float_broadcast_on_stream(NVSHMEM_TEAM_WORLD, dest, source, count, 0, stream); }, count,
-               [](size_t i) { return value(0, i); });
-    collective("on stream fcollect " + size_name(bytes) + " a PE", 200, count,
-               [=] { nvshmemx_float_fcollect_on_stream(NVSHMEM_TEAM_WORLD, dest, source, count, stream); }, all,
-               [=](size_t i) { return value((int)(i / count), i % count); });
-    collective("on stream alltoall " + size_name(bytes) + " a PE", 200, all,
-               [=] { nvshmemx_float_alltoall_on_stream(NVSHMEM_TEAM_WORLD, dest, source, count, stream); }, all,
-               [=](size_t i) { return value((int)(i / count), (size_t)me * count + i % count); });
-  }
+/* What the driver takes for the parts of a start, asked by all PEs at the same time: the slowest counts. */
+static void start_rows() {
+  int least = 0, greatest = 0;
+  CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+  const auto once = [](const char *name, const std::function<void()> &call) {
+    meet();
+    const double from = now_us();
+    call();
+    shared->told[me] = now_us() - from;
+    meet();
+    row(std::string("raw start: ") + name, {*std::max_element(shared->told, shared->told + n)}, 1);
+  };
+  cudaStream_t first, second;
+  void *pinned;
+  once("stream", [&] { CUDA(cudaStreamCreateWithFlags(&first, cudaStreamNonBlocking)); });
+  once("stream of the highest priority",
+       [&] { CUDA(cudaStreamCreateWithPriority(&second, cudaStreamNonBlocking, greatest)); });
+  once("cudaHostAlloc 4 KiB", [&] { CUDA(cudaHostAlloc(&pinned, 4096, cudaHostAllocMapped)); });
+  CUDA(cudaFreeHost(pinned));
+  CUDA(cudaStreamDestroy(second));
+  CUDA(cudaStreamDestroy(first));
 }
 
 static void body(int argc, char **argv) {
-  const auto wanted = [&](const char *group) {
-    for (int i = 2; i < argc; i++)
-      if (std::strcmp(argv[i], group) == 0) return true;
-    return false;
-  };
-  CUDA(cudaSetDevice(0));
-  CUDA(cudaFree(nullptr));
-  CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-  CUDA(cudaHostAlloc((void **)&result, 4096, cudaHostAllocMapped));
-  meet();
+  const auto wanted = [&](const char *group) { return is_wanted(argc, argv, group); };
+  begin_pe();
   double from = now_us();
   nvshmemx_uniqueid_t id = NVSHMEMX_UNIQUEID_INITIALIZER;
   nvshmemx_init_attr_t attr = NVSHMEMX_INIT_ATTR_INITIALIZER;
@@ -207,11 +174,13 @@ static void body(int argc, char **argv) {
   clear(dest, room);
   clear(source, room);
   settle();
+  if (wanted("start")) start_rows();
   if (wanted("host")) host_rows();
   if (wanted("teams")) team_rows();
   if (wanted("stream")) stream_rows();
   if (wanted("transfers")) transfer_rows();
-  if (wanted("collectives")) collective_rows();
+  if (wanted("collectives")) collective_rows(dest, source, ROOM, collectives());
+  if (wanted("graphs")) graph_rows(dest, source, collectives());
   if (wanted("device")) device_rows(dest, source, signals);
   if (wanted("put")) put_rows((char *)dest, (char *)source);
   settle();
@@ -225,44 +194,4 @@ static void body(int argc, char **argv) {
   row("end: free and finalize", {*std::max_element(shared->told, shared->told + n)}, 1);
 }
 
-int main(int argc, char **argv) {
-  n = argc > 1 ? std::atoi(argv[1]) : 0;
-  if (n < 2 || n > MOST_PES) {
-    std::fprintf(stderr, "usage: beside PES GROUP...\n");
-    return 2;
-  }
-  if (const char *quick = std::getenv("BESIDE_QUICK"); quick && *quick == '1') budget_us = 2000, samples = 3;
-  void *memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  shared = new (memory) Shared;
-  std::vector<pid_t> children;
-  for (int pe = 0; pe < n; pe++) {
-    const pid_t child = fork();
-    if (child == 0) {
-      // None outlives this process.
-      prctl(PR_SET_PDEATHSIG, SIGKILL);
-      me = pe;
-      body(argc, argv);
-      std::fflush(stdout);
-      _exit(0);
-    }
-    children.push_back(child);
-  }
-  int bad = 0;
-  for (int left = n; left > 0; left--) {
-    int status = 0;
-    const pid_t child = wait(&status);
-    if (status == 0) continue;
-    const long pe = std::find(children.begin(), children.end(), child) - children.begin();
-    std::printf("error\tPE %ld ended with status 0x%x\n", pe, (unsigned)status);
-    std::fflush(stdout);
-    shared->failed = 1;
-    // The others may be in a call of the library.
-    if (bad++ == 0) {
-      usleep(500000);
-      for (pid_t other : children)
-        if (other != child) kill(other, SIGKILL);
-    }
-  }
-  if (!bad) std::printf("done\n");
-  return bad != 0;
-}
+int main(int argc, char **argv) { return run_pes(argc, argv, body); }

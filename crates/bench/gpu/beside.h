@@ -9,9 +9,8 @@
 #include <cstring>
 #include <cuda_runtime.h>
 #include <functional>
-#include <nvshmem.h>
-#include <nvshmemx.h>
 #include <sched.h>
+#include <signal.h>
 #include <string>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -19,6 +18,11 @@
 #include <time.h>
 #include <unistd.h>
 #include <vector>
+/* A library without PEs has ranks, and another way to start. */
+#ifndef BESIDE_WITHOUT_PES
+#include <nvshmem.h>
+#include <nvshmemx.h>
+#endif
 
 enum { MOST_PES = 16 };
 
@@ -49,6 +53,16 @@ static inline double now_us() {
   timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
+}
+
+/* Whether each PE has a GPU of its own (BESIDE_EACH=1); otherwise all have the first. */
+inline bool on_each;
+
+static inline void fail(const std::string &why) {
+  std::printf("error\tPE %d: %s\n", me, why.c_str());
+  std::fflush(stdout);
+  shared->failed = 1;
+  _exit(9);
 }
 
 /* A meeting of the PEs that costs neither library anything. */
@@ -193,6 +207,7 @@ static inline void clear(void *at, size_t bytes) {
   CUDA(cudaDeviceSynchronize());
 }
 
+#ifndef BESIDE_WITHOUT_PES
 template <class Kernel> static inline void launch_together(Kernel kernel, dim3 grid, dim3 block, void **arguments) {
   if (nvshmemx_collective_launch((const void *)kernel, grid, block, arguments, 0, stream) != 0) {
     std::printf("error\tPE %d: collective_launch\n", me);
@@ -202,9 +217,74 @@ template <class Kernel> static inline void launch_together(Kernel kernel, dim3 g
   }
 }
 
+#endif
+
 static inline std::string size_name(size_t bytes) {
   if (bytes >= (1u << 20)) return std::to_string(bytes >> 20) + " MiB";
   if (bytes >= 1024) return std::to_string(bytes >> 10) + " KiB";
   return std::to_string(bytes) + " B";
+}
+
+static inline bool is_wanted(int argc, char **argv, const char *group) {
+  for (int i = 2; i < argc; i++)
+    if (std::strcmp(argv[i], group) == 0) return true;
+  return false;
+}
+
+/* The context, the stream, and memory for what kernels measure: before any library. */
+static inline void begin_pe() {
+  const char *each = std::getenv("BESIDE_EACH");
+  on_each = each && *each == '1';
+  int devices = 0;
+  CUDA(cudaGetDeviceCount(&devices));
+  if (on_each && devices < n) fail(std::to_string(n) + " PEs want a GPU each, and there are " + std::to_string(devices));
+  CUDA(cudaSetDevice(on_each ? me : 0));
+  CUDA(cudaFree(nullptr));
+  CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  CUDA(cudaHostAlloc((void **)&result, 4096, cudaHostAllocMapped));
+  meet();
+}
+
+/* Runs the body as each PE: children of this process. The first argument is their number. */
+static inline int run_pes(int argc, char **argv, void (*body)(int, char **)) {
+  n = argc > 1 ? std::atoi(argv[1]) : 0;
+  if (n < 2 || n > MOST_PES) {
+    std::fprintf(stderr, "usage: %s PES GROUP...\n", argv[0]);
+    return 2;
+  }
+  if (const char *quick = std::getenv("BESIDE_QUICK"); quick && *quick == '1') budget_us = 2000, samples = 3;
+  void *memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  shared = new (memory) Shared;
+  std::vector<pid_t> children;
+  for (int pe = 0; pe < n; pe++) {
+    const pid_t child = fork();
+    if (child == 0) {
+      // None outlives this process.
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      me = pe;
+      body(argc, argv);
+      std::fflush(stdout);
+      _exit(0);
+    }
+    children.push_back(child);
+  }
+  int bad = 0;
+  for (int left = n; left > 0; left--) {
+    int status = 0;
+    const pid_t child = wait(&status);
+    if (status == 0) continue;
+    const long pe = std::find(children.begin(), children.end(), child) - children.begin();
+    std::printf("error\tPE %ld ended with status 0x%x\n", pe, (unsigned)status);
+    std::fflush(stdout);
+    shared->failed = 1;
+    // The others may be in a call of the library.
+    if (bad++ == 0) {
+      usleep(500000);
+      for (pid_t other : children)
+        if (other != child) kill(other, SIGKILL);
+    }
+  }
+  if (!bad) std::printf("done\n");
+  return bad != 0;
 }
 #endif

@@ -176,6 +176,7 @@ pub fn enter(name: Name, requested: i32, by: By<'_>) -> Result<i32> {
         let why = "no thread level; there are THREAD_SINGLE to THREAD_MULTIPLE";
         return Err(Error::BadValue { arg: "requested", value: requested.into(), why });
     }
+    let begun = std::time::Instant::now();
     let mut job = job();
     job.thread_level = if job.uses == 0 { requested } else { job.thread_level.max(requested) };
     if let Some(world) = &job.world {
@@ -195,7 +196,7 @@ pub fn enter(name: Name, requested: i32, by: By<'_>) -> Result<i32> {
         let world = World::init(boot, &settings, options)?;
         dushmem_core::process::set_global_exit(crate::ops::setup::end);
         device.attach(&world, world.n_pes() as usize)?;
-        world.greet();
+        world.greet(begun);
         if world.my_pe() == 0 && units > 0 && !device.has_memory() {
             let why =
                 dushmem_backends::choice(settings.device, units).map_or_else(|e| e.to_string(), |c| c.why);

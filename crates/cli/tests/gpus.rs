@@ -133,6 +133,28 @@ fn the_daemon_does_not_hide_gpus() {
 }
 
 #[test]
+fn each_pe_sees_a_gpu_of_its_own() {
+    let machine = Machine::new("bind");
+    let job = |options: &str| {
+        machine.job(options, "env=CUDA_VISIBLE_DEVICES").env("CUDA_VISIBLE_DEVICES", "3,GPU-8932f937,1")
+    };
+    let run = |options: &str, values: &[&str]| {
+        let lines = values.iter().map(|value| format!("CUDA_VISIBLE_DEVICES={value}"));
+        job(options).run().success().prints(lines);
+    };
+    run("", &["3,GPU-8932f937,1", "3,GPU-8932f937,1"]);
+    run("--gpu-bind=each", &["3", "GPU-8932f937"]);
+    run("--gpu-bind 7", &["7", "7"]);
+    // What is set for the PEs is what is given out.
+    run("--gpu-bind=each -x CUDA_VISIBLE_DEVICES=5,6", &["5", "6"]);
+    run("--gpu-share=mps --gpu-bind=0,1", &["0", "1"]);
+    machine.is_clean();
+    let none = machine.job("--gpu-bind=each", "join").env("CUDA_VISIBLE_DEVICES", "");
+    none.run().failure(125, &["--gpu-bind=each: no GPU can be seen here"]);
+    machine.job("--gpu-bind=some", "join").run().failure(125, &["--gpu-bind", "none, each, or GPUs"]);
+}
+
+#[test]
 fn the_daemon_ends_however_the_job_ends() {
     let machine = Machine::new("ends");
     let job = |words: &str| machine.job("--gpu-share=mps", words);

@@ -7,6 +7,7 @@ use dushmem_os::say::say;
 use std::fs::File;
 use std::io::Write;
 use std::sync::Mutex;
+use std::time::Instant;
 
 /// Where the diagnostic lines of one PE go.
 #[derive(Debug)]
@@ -56,8 +57,10 @@ impl World {
         }
     }
 
-    /// Prints what people are told at init: what concerns all on one PE, diagnostic lines on each.
-    pub fn greet(&self) {
+    /// Prints what people are told at init, which was asked for at the moment `begun`: what concerns all on one PE,
+    /// diagnostic lines on each.
+    pub fn greet(&self, begun: Instant) {
+        self.start().precede("connecting", begun);
         let settings = self.settings();
         if self.my_pe() == 0 {
             let names: Vec<String> =
@@ -129,6 +132,7 @@ impl World {
             None => "C globals are symmetric".into(),
             Some(refusal) => format!("C globals are not symmetric{}", refusal.hint()),
         });
+        self.note(info, || format!("start: {}", self.start().shown()));
         self.note(info, || {
             let crowded = if self.policy().crowded() {
                 "more PEs than CPUs: sleeping"

@@ -107,6 +107,8 @@ pub struct Settings {
     pub device_heap: Option<u64>,
     /// Where kernels' programs allocate.
     pub heap_kind: HeapKind,
+    /// Most blocks of a collective in a stream; 0: what fits.
+    pub collective_blocks: u32,
     /// Whether kernels that wait for long for a PE that takes turns with their own fail.
     pub strict: bool,
     /// Most members of a team whose short collectives in streams are kernels that get all they have to know as arguments.
@@ -378,6 +380,7 @@ impl Settings {
             device,
             device_heap,
             heap_kind,
+            collective_blocks: number("MAX_CTAS", 0, 0, 1024)? as u32,
             strict: switch("STRICT")?.unwrap_or(false),
             stream_few: number("STREAM_FEW", 8, 0, 8)? as usize,
             stream_copy: stream_copy as usize,

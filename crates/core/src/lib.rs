@@ -24,6 +24,7 @@ pub mod job;
 mod kernel_state;
 mod kernel_teams;
 pub mod kernels;
+pub mod laps;
 pub mod lock;
 #[cfg(all(test, loom))]
 mod loom_models;

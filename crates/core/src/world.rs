@@ -14,6 +14,7 @@ use crate::env::{DebugLevel, Hidden, Settings, TransportKind};
 use crate::error::{Call, Error, Result};
 use crate::heap::alloc::Allocator;
 use crate::job::{PeState, WaitSlot};
+use crate::laps::Laps;
 use crate::lock::LocalLocks;
 use crate::statics::{self, Refusal};
 use crate::sync::tag;
@@ -87,6 +88,8 @@ pub struct World {
     statics: Option<Refusal>,
     layout: Layout,
     settings: Settings,
+    /// What init did, step by step.
+    start: Mutex<Laps>,
     boot: Arc<dyn Bootstrap>,
 }
 
@@ -101,11 +104,14 @@ impl World {
             ));
             std::thread::sleep(std::time::Duration::from_secs(seconds));
         }
+        let mut laps = Laps::begin();
         let wants_static = !options.thread_pe && settings.static_data.unwrap_or(options.static_data);
         let offered = if wants_static { statics::offer() } else { Err(Refusal::Off) };
         let offer = offered.clone().unwrap_or_default();
         let device = options.device.filter(|device| device.has_memory());
+        laps.lap("globals");
         let cards = card::exchange(&*boot, settings, &offered, &offer, device)?;
+        laps.lap("cards");
         let same_image = cards.iter().all(|c| c.flags & 1 != 0 && c.static_identity == offer.identity);
         let moved = cards.iter().map(|c| c.moved).max().unwrap_or(0);
         let (fd, page) = boot.node_memory();
@@ -126,8 +132,10 @@ impl World {
             Ok(_) if window.is_err() => Err(Refusal::System),
             Ok(offer) => statics::share(&offer, fd, layout.statics_at(me)),
         };
+        laps.lap("window");
         // What one PE can't have, none can. Nobody writes to a PE's globals before they have been moved.
         let verdicts = boot.allgather(&[u8::from(window.is_ok()), u8::from(placed.is_ok())]);
+        laps.lap("verdicts");
         let mut window = window?;
         if let Some(pe) = verdicts.iter().position(|verdict| verdict[0] == 0) {
             return Err(Error::Bootstrap(format!("PE {pe} could not map the symmetric memory and stops")));
@@ -184,13 +192,16 @@ impl World {
             statics,
             layout,
             settings: settings.clone(),
+            start: Mutex::new(laps),
             boot,
         });
         let everybody = world.make_predefined_teams();
         let _ = world.world_team.set(everybody);
+        world.start().lap("teams");
         if device.is_some() {
             world.devices.belong_to(&world);
             world.bind_device(Call::Init, false)?;
+            world.start().lap("device");
         }
         world.boot.report(PeState::Joined);
         Ok(world)
@@ -386,6 +397,11 @@ impl World {
 
     pub(crate) fn devices(&self) -> &crate::device_heap::Slot {
         &self.devices
+    }
+
+    /// What init did.
+    pub(crate) fn start(&self) -> MutexGuard<'_, Laps> {
+        self.start.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn diary(&self) -> &Diary {

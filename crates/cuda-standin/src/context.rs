@@ -4,7 +4,7 @@ use crate::connection::Connections;
 use crate::handles::{self, Table};
 use crate::knobs::KNOBS;
 use crate::stream::{Stream, Streams};
-use crate::{memory, module, pinned};
+use crate::{memory, module, peers, pinned};
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock};
@@ -122,6 +122,7 @@ impl Context {
         self.streams.close_all();
         module::forget(self.handle);
         pinned::forget(self.handle);
+        peers::forget(self.handle);
         memory::write(|spaces| spaces.retain(|space| space.kind != memory::Kind::Allocated(self.handle)));
         let _ = CONTEXTS.remove(self.handle, 0);
     }

@@ -15,6 +15,9 @@
 //! | `CUDA_STANDIN_CAPABILITY` | compute capability, 9.0 |
 //! | `CUDA_STANDIN_VERSION` | version of the driver, 13000 |
 //! | `CUDA_STANDIN_MPS` | 1: the device says that MPS is on |
+//! | `CUDA_STANDIN_NO_PEERS` | pairs of devices that don't reach each other's memory, as `0-1,2-3` by their numbers on the machine; all: none does |
+//! | `CUDA_STANDIN_NO_PEER_ATOMICS` | the same of pairs without atomic operations on each other's memory |
+//! | `CUDA_STANDIN_FLUSHES` | 1: streams can flush what other devices have written when they have waited |
 //! | `CUDA_STANDIN_NO_VMM` | 1: no virtual memory management |
 //! | `CUDA_STANDIN_NO_HINTS` | 1: address hints are not honoured |
 //! | `CUDA_STANDIN_HOST_ACCESS` | 1: the program may touch device memory |
@@ -43,6 +46,7 @@ mod knobs;
 mod memory;
 mod models;
 mod module;
+mod peers;
 mod pinned;
 mod reach;
 mod stream;

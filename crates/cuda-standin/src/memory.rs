@@ -3,10 +3,12 @@
 //! The program's addresses are reserved and inaccessible; the bytes are reached through a second mapping, the `view`,
 //! at a distance that is constant within a reservation.
 use crate::code::{self, Out};
-use crate::context::device;
+use crate::context::{DEVICES, device};
 use crate::knobs::KNOBS;
+use crate::peers;
 use dushmem_os::memory::{self, Mapping};
 use std::collections::BTreeMap;
+use std::fs;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, RwLock};
@@ -25,7 +27,8 @@ pub static LIVE: AtomicUsize = AtomicUsize::new(0);
 pub struct Allocation {
     pub fd: OwnedFd,
     pub len: usize,
-    pub device: i32,
+    /// The device that it is memory of, by its number on the machine: a process may not see it.
+    pub physical: usize,
     /// Made here, rather than imported: counts against the device's memory.
     own: bool,
     /// May be exported by descriptor.
@@ -36,10 +39,12 @@ pub struct Allocation {
 
 impl Allocation {
     pub fn new(len: usize, device_number: i32, exportable: bool, virtual_memory: bool) -> Out<Allocation> {
-        let used = &device(device_number)?.used;
+        let made_on = device(device_number)?;
+        let (used, physical) = (&made_on.used, made_on.physical);
         let fits = |used: usize| used.checked_add(len).filter(|sum| *sum <= KNOBS.memory);
         used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).map_err(|_| code::OUT_OF_MEMORY)?;
-        let made = memory::memfd(LABEL).and_then(|fd| memory::grow(&fd, len as u64).map(|()| fd));
+        let made = memory::memfd(&format!("{LABEL}-{physical}"))
+            .and_then(|fd| memory::grow(&fd, len as u64).map(|()| fd));
         let made = made.and_then(|fd| Mapping::shared(&fd, 0, len.min(JUNK)).map(|start| (fd, start)));
         let Ok((fd, start)) = made else {
             used.fetch_sub(len, Ordering::Relaxed);
@@ -48,12 +53,12 @@ impl Allocation {
         // SAFETY: a fresh mapping of that length.
         unsafe { start.base().write_bytes(0xdb, start.len()) };
         LIVE.fetch_add(1, Ordering::Relaxed);
-        Ok(Allocation { fd, len, device: device_number, own: true, exportable, virtual_memory })
+        Ok(Allocation { fd, len, physical, own: true, exportable, virtual_memory })
     }
 
-    pub fn imported(fd: OwnedFd, len: usize, device: i32, virtual_memory: bool) -> Allocation {
+    pub fn imported(fd: OwnedFd, len: usize, physical: usize, virtual_memory: bool) -> Allocation {
         LIVE.fetch_add(1, Ordering::Relaxed);
-        Allocation { fd, len, device, own: false, exportable: virtual_memory, virtual_memory }
+        Allocation { fd, len, physical, own: false, exportable: virtual_memory, virtual_memory }
     }
 }
 
@@ -61,11 +66,20 @@ impl Drop for Allocation {
     fn drop(&mut self) {
         LIVE.fetch_sub(1, Ordering::Relaxed);
         if self.own
-            && let Ok(device) = device(self.device)
+            && let Some(device) = DEVICES.iter().find(|device| device.physical == self.physical)
         {
             device.used.fetch_sub(self.len, Ordering::Relaxed);
         }
     }
+}
+
+/// Whose memory the file is that a link of /proc leads to.
+pub fn device_of_file(link: &str) -> Out<usize> {
+    let number = fs::read_link(link).ok().and_then(|name| {
+        let name = name.to_str()?.strip_prefix("/memfd:")?.strip_prefix(LABEL)?.strip_prefix('-')?.to_owned();
+        name.split(' ').next()?.parse().ok()
+    });
+    number.ok_or(code::INVALID_VALUE)
 }
 
 /// Physical memory in a reservation.
@@ -154,8 +168,13 @@ impl Space {
         Ok(())
     }
 
+    /// Refuses access for a device without a way to the memory.
     pub fn set_access(&mut self, at: usize, len: usize, device: i32, on: bool) -> Out {
-        for start in self.whole(at, len)? {
+        let chunks = self.whole(at, len)?;
+        if on && chunks.iter().any(|start| !peers::reaches(device, self.chunks[start].memory.physical)) {
+            return Err(code::PEER_ACCESS_UNSUPPORTED);
+        }
+        for start in chunks {
             let chunk = self.chunks.get_mut(&start).expect("found above");
             let bit = 1 << device;
             chunk.access = if on { chunk.access | bit } else { chunk.access & !bit };
@@ -163,13 +182,13 @@ impl Space {
         Ok(())
     }
 
-    /// Whether all of a range is mapped with that access.
-    fn allows(&self, at: usize, len: usize, access: u64) -> bool {
+    /// Whether all of a range is mapped, and so that it may be used.
+    fn allows(&self, at: usize, len: usize, may: impl Fn(Kind, u64) -> bool) -> bool {
         let mut next = at;
         let end = at + len.max(1);
         while next < end {
             match self.chunks.range(..=next).next_back() {
-                Some((start, chunk)) if start + chunk.len > next && chunk.access & access != 0 => {
+                Some((start, chunk)) if start + chunk.len > next && may(self.kind, chunk.access) => {
                     next = start + chunk.len;
                 }
                 _ => return false,
@@ -199,9 +218,9 @@ impl Spaces {
         Ok(base)
     }
 
-    /// Reserves for one piece of memory that is mapped at once.
-    pub fn place(&mut self, memory: Allocation, kind: Kind) -> Out<usize> {
-        let (len, access) = (memory.len, 1 << memory.device);
+    /// Reserves for one piece of memory that is mapped at once, for a device of this process.
+    pub fn place(&mut self, memory: Allocation, device: i32, kind: Kind) -> Out<usize> {
+        let (len, access) = (memory.len, 1 << device);
         let base = self.reserve(None, len, GRANULE, kind)?;
         let mapped = self.0.get_mut(&base).expect("reserved above").map(0, len, Arc::new(memory), access);
         mapped.inspect_err(|_| drop(self.0.remove(&base)))?;
@@ -236,11 +255,12 @@ impl Spaces {
         (address - base < space.len()).then_some((*base, space))
     }
 
-    /// Where the stand-in finds a range that is mapped with that access. `None`: the address lies in no reservation.
-    pub fn view(&self, address: usize, len: usize, access: u64) -> Option<Out<*mut u8>> {
+    /// Where the stand-in finds a range, if by the kind of its reservation and the bits of the devices that have access it
+    /// may be used. `None`: the address lies in no reservation.
+    pub fn view(&self, address: usize, len: usize, may: impl Fn(Kind, u64) -> bool) -> Option<Out<*mut u8>> {
         let (base, space) = self.find(address)?;
         let at = address - base;
-        let inside = len <= space.len() - at && space.allows(at, len, access);
+        let inside = len <= space.len() - at && space.allows(at, len, may);
         Some(if inside { Ok(space.seen(at)) } else { Err(code::ILLEGAL_ADDRESS) })
     }
 

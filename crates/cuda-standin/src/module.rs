@@ -175,12 +175,12 @@ impl Module {
             0 => None,
             _ => {
                 let memory = Allocation::new(size.next_multiple_of(GRANULE), context.device, false, false)?;
-                Some(memory::write(|spaces| spaces.place(memory, Kind::Globals))?)
+                Some(memory::write(|spaces| spaces.place(memory, context.device, Kind::Globals))?)
             }
         };
         let base = memory.unwrap_or(0);
         for (_, at, bytes) in &placed {
-            let seen = crate::reach::for_copy(base + at, bytes.len())?;
+            let seen = crate::reach::for_copy(base + at, bytes.len(), context.device)?;
             crate::work::move_bytes(seen, bytes.as_ptr(), bytes.len());
         }
         let globals = placed.into_iter().map(|(name, at, bytes)| (name, (base + at, bytes.len()))).collect();

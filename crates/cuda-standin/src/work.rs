@@ -105,9 +105,9 @@ impl Work {
         match self {
             Work::Nothing => Ok(()),
             Work::Copy { dest, source, len } => {
-                let dest = reach::for_copy(*dest, *len)?;
+                let dest = reach::for_copy(*dest, *len, device)?;
                 let source = match source {
-                    Source::At(source) => reach::for_copy(*source, *len)?.cast_const(),
+                    Source::At(source) => reach::for_copy(*source, *len, device)?.cast_const(),
                     Source::Staged(bytes) => bytes.as_ptr(),
                 };
                 move_bytes(dest, source, *len);
@@ -115,8 +115,8 @@ impl Work {
             }
             Work::CopyRows(rows) => {
                 for row in 0..rows.height {
-                    let dest = reach::for_copy(rows.dest + row * rows.dest_pitch, rows.width)?;
-                    let source = reach::for_copy(rows.source + row * rows.source_pitch, rows.width)?;
+                    let dest = reach::for_copy(rows.dest + row * rows.dest_pitch, rows.width, device)?;
+                    let source = reach::for_copy(rows.source + row * rows.source_pitch, rows.width, device)?;
                     move_bytes(dest, source, rows.width);
                 }
                 Ok(())

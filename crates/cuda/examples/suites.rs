@@ -46,7 +46,7 @@ fn copy(dest: usize, source: usize, bytes: usize) {
         static LANE: Lane = {
             let driver = driver::get().unwrap_or_else(|why| panic!("{why}"));
             let context = Context::primary(driver, 0).unwrap_or_else(|why| panic!("{why}"));
-            Lane::new(&Arc::new(context)).unwrap_or_else(|why| panic!("{why}"))
+            Lane::new(&Arc::new(context))
         };
     }
     if bytes == 0 {

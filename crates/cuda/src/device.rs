@@ -171,7 +171,7 @@ impl Device for Cuda {
         }
         let driver = driver::get()?;
         let Some(context) = chosen(driver, insist)? else { return Ok(None) };
-        let gpu = Arc::new(Gpu::open(context, Some(world), NEAR)?);
+        let gpu = Arc::new(Gpu::begin(context, Some(world), NEAR)?);
         let bound = Bound { world: key(world), gpu: Arc::clone(&gpu), streams: OnceLock::new() };
         BOUND.write().unwrap_or_else(PoisonError::into_inner).push(bound);
         Ok(Some(gpu))

@@ -94,6 +94,10 @@ impl Failure {
             CONTEXT_IS_DESTROYED => {
                 "the program has reset or destroyed the device's context while the heap is in it: finalize first"
             }
+            PEER_ACCESS_UNSUPPORTED => {
+                "there is no link between the two GPUs (nvidia-smi topo -p2p r); DUSHMEM_HEAP_KIND=host puts the heap \
+                 where all of them reach it"
+            }
             NO_BINARY_FOR_GPU | INVALID_PTX | UNSUPPORTED_PTX_VERSION => {
                 "the driver can't compile the library's kernels for this GPU: install a newer driver"
             }

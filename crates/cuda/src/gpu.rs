@@ -5,6 +5,7 @@ use crate::error::{Driven, Failure};
 use crate::facts;
 use crate::kernels::{Kernel, Library, Shape};
 use crate::lane::Lane;
+use crate::loading::{self, Loaded, Loading};
 use crate::memory::{self, Chunk, Plain, Spaces, Tables};
 use crate::notice::Notice;
 use crate::pinned::{Arena, Cell, Pinned};
@@ -17,20 +18,32 @@ use core::ptr::null_mut;
 use dushmem_core::device::{DeviceMemory, Export, KernelState, KernelTeam};
 use dushmem_core::device_heap::driver::{Agreed, Sharing};
 use dushmem_core::error::{Error, Result};
+use dushmem_core::laps::{Laps, Step};
 use dushmem_core::world::World;
 use std::ptr::NonNull;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::JoinHandle;
 
 /// Bytes of pinned memory for values and tables that are under way.
 const ARENA: usize = 256 << 10;
 /// Threads of a block of the kernels that move or combine vectors.
 pub(crate) const THREADS: u32 = 512;
 
-/// Devices that PEs of this process use, once for each PE: each lets the others reach its memory.
-static USED: Mutex<Vec<types::Device>> = Mutex::new(Vec::new());
+/// Bytes for the word in which kernels say that they have spun for long.
+const NOTICE: usize = 64;
 
-fn used() -> std::sync::MutexGuard<'static, Vec<types::Device>> {
-    USED.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A device that a PE of this process uses, and its context there.
+type Used = (types::Device, types::Context);
+
+/// Those of all PEs of this process: each lets the others reach its memory.
+static USED: Mutex<Vec<Used>> = Mutex::new(Vec::new());
+
+pub(crate) fn used() -> MutexGuard<'static, Vec<Used>> {
+    lock(&USED)
 }
 
 /// Whether a stream of the program is being captured into a graph.
@@ -60,14 +73,18 @@ pub struct Gpu {
     /// What the data lane answers, and the side lane.
     pub(crate) answer: Cell,
     pub(crate) peeked: Cell,
-    library: Library,
+    loading: Loading,
+    /// Whether the library's modules are among those that get the state.
+    settled: Mutex<bool>,
     /// Whether the kernels for PEs behind the proxy are loaded.
     far: Mutex<bool>,
     /// Work in the order in which it was begun.
-    pub(crate) data: Lane,
+    pub(crate) data: Arc<Lane>,
+    /// Makes its stream.
+    maker: Mutex<Option<JoinHandle<()>>>,
     /// What must not wait for that: looks at words, states of modules.
     pub(crate) side: Lane,
-    pub(crate) pins: Mutex<Vec<crate::pins::Pin>>,
+    pub(crate) pins: crate::pins::Pins,
     pub(crate) spaces: Arc<Spaces>,
     pub(crate) waiting: Waiting,
     /// For waits within waits, whose own records stay.
@@ -75,6 +92,7 @@ pub struct Gpu {
     agreed: OnceLock<Agreed>,
     pub(crate) pe: Option<usize>,
     pub(crate) facts: Facts,
+    laps: Mutex<Laps>,
     context: Arc<Context>,
 }
 
@@ -90,15 +108,24 @@ pub(crate) struct Facts {
     pub chunks: bool,
     pub max_pitch: usize,
     pub write64: bool,
-    pub blocks: u32,
+    /// Whether the device's atomic operations and those of CPUs on memory of the host know of each other.
+    pub host_atomics: bool,
 }
 
 /// The variables that have memory allocated as on drivers that can't make it in chunks.
 const NO_CHUNKS_VARIABLES: [&str; 2] = ["DUSHMEM_DISABLE_CUDA_VMM", "NVSHMEM_DISABLE_CUDA_VMM"];
 
 impl Gpu {
-    /// A PE begins to use the device of a context. `None`: nobody's, for measurements and tests.
+    /// The device of a context. `None`: nobody's, for measurements and tests.
     pub fn open(context: Context, world: Option<&Arc<World>>, images: &[Image]) -> Result<Gpu> {
+        let gpu = Gpu::begin(context, world, images)?;
+        gpu.finish_start()?;
+        Ok(gpu)
+    }
+
+    /// A PE begins to use the device of a context: [`Gpu::finish_start`] waits for the rest.
+    pub(crate) fn begin(context: Context, world: Option<&Arc<World>>, images: &[Image]) -> Result<Gpu> {
+        let mut laps = Laps::begin();
         let pe = world.map(|world| world.my_pe() as usize);
         let (waiting, short) = match world {
             Some(world) => (Waiting::of(world), Waiting::within(world)),
@@ -106,34 +133,93 @@ impl Gpu {
         };
         let (driver, device) = (context.driver(), context.device());
         let context = Arc::new(context);
-        let mut facts = Facts::of(driver, &context)?;
-        let library = Library::load(&context, images)?;
-        facts.blocks = library.resident(THREADS)?;
-        let (data, side) = (Lane::new(&context)?, Lane::new(&context)?);
+        let facts = Facts::of(driver, &context)?;
+        laps.lap("properties");
+        let loading = Loading::begin(&context, images, THREADS);
+        laps.lap("thread");
+        let (data, side) = (Arc::new(Lane::new(&context)), Lane::new(&context));
+        side.make().map_err(|why| why.doing("making a stream"))?;
+        laps.lap("stream");
+        let sizes = [NOTICE, ARENA, Cell::BYTES, Cell::BYTES];
+        let [notice, arena, answer, peeked] = Pinned::several(&context, sizes)?;
+        laps.lap("pinned memory");
         let gpu = Gpu {
             proxy: PeProxy::new(world),
-            states: States::new(&context, &library)?,
+            states: States::new(),
             tables: Tables::default(),
             words: Mutex::default(),
-            notice: Notice::new(Pinned::new(&context, 64)?, pe),
-            arena: Arena::new(&context, ARENA)?,
-            answer: Cell::new(&context)?,
-            peeked: Cell::new(&context)?,
-            library,
+            notice: Notice::new(notice, pe),
+            arena: Arena::new(arena),
+            answer: Cell::new(answer),
+            peeked: Cell::new(peeked),
+            loading,
+            settled: Mutex::new(false),
             far: Mutex::new(false),
             data,
+            maker: Mutex::default(),
             side,
-            pins: Mutex::default(),
+            pins: crate::pins::Pins::default(),
             spaces: Arc::new(Spaces::new(&context)),
             waiting,
             short,
             agreed: OnceLock::new(),
             pe,
             facts,
+            laps: Mutex::new(laps),
             context,
         };
-        used().push(device);
+        used().push((device, gpu.context.handle()));
         Ok(gpu)
+    }
+
+    /// Waits for what the start has begun.
+    pub(crate) fn finish_start(&self) -> Result<()> {
+        let settled = self.settle();
+        // Also without kernels: what is being zeroed may be given back next.
+        self.side.finish(&self.short).map_err(|why| why.doing("clearing new device memory"))?;
+        settled?;
+        // Its first user need not wait for this, and no start does.
+        let mut maker = lock(&self.maker);
+        if maker.is_none() {
+            self.laps().lap("zeroing and state");
+            let data = Arc::clone(&self.data);
+            *maker = loading::beside("dushmem-stream", move || {
+                // Who needs it finds out why it can't be made.
+                let _ = data.make();
+            })
+            .ok();
+        }
+        Ok(())
+    }
+
+    /// Waits for the library's kernels, and has them get the state from here on.
+    pub(crate) fn settle(&self) -> Result<()> {
+        let mut settled = lock(&self.settled);
+        if !*settled {
+            self.laps().resume();
+            let loaded = self.loading.wait()?;
+            for module in loaded.library.modules() {
+                self.states.add_own(&self.context, module)?;
+            }
+            *settled = true;
+            let mut laps = self.laps();
+            laps.beside("kernels", loaded.took);
+            laps.lap("rest of kernels");
+        }
+        Ok(())
+    }
+
+    pub(crate) fn laps(&self) -> MutexGuard<'_, Laps> {
+        lock(&self.laps)
+    }
+
+    /// How long the steps took that came after the last call.
+    pub(crate) fn take_steps(&self) -> Vec<Step> {
+        core::mem::replace(&mut *self.laps(), Laps::begin()).into_steps()
+    }
+
+    fn library(&self) -> Result<&Library> {
+        Ok(&self.loading.wait()?.library)
     }
 
     /// The driver's functions.
@@ -148,7 +234,13 @@ impl Gpu {
 
     /// A kernel of the library.
     pub fn kernel(&self, name: &str) -> Result<Kernel> {
-        self.library.kernel(name)
+        self.library()?.kernel(name)
+    }
+
+    /// What a launch needs, whose kernel is there.
+    #[inline]
+    fn launchable(&self) -> Driven<&Loaded> {
+        self.loading.get().ok_or(Failure::missing("cuModuleGetFunction"))
     }
 
     /// See [`Library::launch`].
@@ -163,7 +255,7 @@ impl Gpu {
         parameters: &[u64],
     ) -> Driven {
         // SAFETY: passed on.
-        unsafe { self.library.launch(kernel, shape, stream, parameters) }
+        unsafe { self.launchable()?.library.launch(kernel, shape, stream, parameters) }
     }
 
     /// See [`Library::launch_raw`].
@@ -178,12 +270,12 @@ impl Gpu {
         parameters: &mut [*mut core::ffi::c_void],
     ) -> Driven {
         // SAFETY: passed on.
-        unsafe { self.library.launch_raw(kernel, shape, stream, parameters) }
+        unsafe { self.launchable()?.library.launch_raw(kernel, shape, stream, parameters) }
     }
 
     /// Blocks of the library's kernels that the device runs at the same time, if nothing else runs.
     pub fn resident_blocks(&self) -> u32 {
-        self.facts.blocks
+        self.loading.get().map_or(1, |loaded| loaded.blocks)
     }
 
     /// Whether a stream of the program is being captured.
@@ -275,11 +367,19 @@ impl Gpu {
         self.agreed.get().map_or(Sharing::Alone, |agreed| agreed.sharing)
     }
 
+    /// Whether PEs of the job use other devices, too.
+    pub(crate) fn has_other_devices(&self) -> bool {
+        self.agreed.get().is_some_and(|agreed| agreed.devices > 1)
+    }
+
     pub(crate) fn agree(&self, agreed: Agreed) {
         let _ = self.agreed.set(agreed);
         // Processes have queues of their own.
         if agreed.sharing == Sharing::Threads && self.pe == Some(0) {
             crate::device::warn_of_few_queues(self.pe);
+        }
+        if agreed.sharing == Sharing::Threads && agreed.devices > 1 && !self.facts.chunks {
+            self.enable_peers();
         }
     }
 
@@ -289,7 +389,7 @@ impl Gpu {
         if state.remote > 0 || state.n_pes > KernelTeam::MOST_DIRECT as i32 {
             self.load_far()?;
         }
-        if state.remote > 0 && state.proxy == 0 {
+        if state.posts() && state.proxy == 0 {
             state.proxy = self.proxy.start(&self.context)?;
         }
         Ok(state)
@@ -300,7 +400,7 @@ impl Gpu {
         let mut done = self.far.lock().unwrap_or_else(PoisonError::into_inner);
         if !*done {
             for image in FAR {
-                let module = self.library.add(image)?;
+                let module = self.library()?.add(image)?;
                 self.states.add_own(&self.context, module)?;
             }
             *done = true;
@@ -318,7 +418,7 @@ impl Gpu {
     fn reaching(&self) -> Vec<types::Device> {
         let own = self.context.device();
         let mut devices = vec![own];
-        for &other in used().iter() {
+        for &(other, _) in used().iter() {
             let mut can = 0;
             // SAFETY: a place for a number.
             let asked = unsafe { self.driver().device_can_access_peer(&raw mut can, other, own) };
@@ -329,7 +429,8 @@ impl Gpu {
         devices
     }
 
-    pub(crate) fn new_memory(&self, at: usize, bytes: usize) -> Result<Box<dyn DeviceMemory>> {
+    /// Memory that is zero when the side lane has done what was begun.
+    pub(crate) fn begin_memory(&self, at: usize, bytes: usize) -> Result<Box<dyn DeviceMemory>> {
         let memory: Box<dyn DeviceMemory> = match self.facts.chunks {
             true => Box::new(Chunk::new(&self.spaces, &self.reaching(), at, bytes)?),
             false => Box::new(Plain::new(&self.context, bytes)?),
@@ -338,9 +439,27 @@ impl Gpu {
         self.side
             // SAFETY: the new memory.
             .begin(|stream| unsafe { driver.memset_d8_async(base, 0, bytes, stream) })
-            .and_then(|()| self.side.finish(&self.short))
             .map_err(|why| why.doing("clearing new device memory"))?;
         Ok(memory)
+    }
+
+    /// Memory that is zero.
+    pub(crate) fn new_memory(&self, at: usize, bytes: usize) -> Result<Box<dyn DeviceMemory>> {
+        let memory = self.begin_memory(at, bytes)?;
+        self.side.finish(&self.short).map_err(|why| why.doing("clearing new device memory"))?;
+        Ok(memory)
+    }
+
+    /// Begins to copy bytes of the host to own memory, after it was zeroed.
+    ///
+    /// # Safety
+    /// The destination is valid, and the bytes stay, until the side lane has done it.
+    pub(crate) unsafe fn begin_fill(&self, dest: usize, bytes: &[u8]) -> Result<()> {
+        let (driver, source) = (self.driver(), bytes.as_ptr() as Address);
+        self.side
+            // SAFETY: as the caller promises.
+            .begin(|stream| unsafe { driver.memcpy_async(dest as Address, source, bytes.len(), stream) })
+            .map_err(|why| why.doing("storing tables for kernels"))
     }
 
     pub(crate) fn import_memory(
@@ -392,7 +511,7 @@ impl Facts {
             chunks,
             max_pitch: number(ATTRIBUTE_MAX_PITCH).max(0) as usize,
             write64: number(ATTRIBUTE_STREAM_MEM_OPS_64) != 0,
-            blocks: 1,
+            host_atomics: number(ATTRIBUTE_HOST_NATIVE_ATOMICS) != 0,
         })
     }
 }
@@ -400,10 +519,13 @@ impl Facts {
 impl Drop for Gpu {
     fn drop(&mut self) {
         let mut used = used();
-        if let Some(at) = used.iter().position(|&device| device == self.context.device()) {
+        if let Some(at) = used.iter().position(|&(device, _)| device == self.context.device()) {
             used.swap_remove(at);
         }
         drop(used);
+        if let Some(maker) = lock(&self.maker).take() {
+            let _ = loading::end(maker, &self.context);
+        }
         if self.context.is_forked() {
             return;
         }

@@ -3,8 +3,9 @@ use crate::gpu::Gpu;
 use crate::moves::Kind;
 use dushmem_core::amo::AmoRequest;
 use dushmem_core::device::{DeviceMemory, Export, KernelState, KernelTeam};
-use dushmem_core::device_heap::driver::{Agreed, Combine, HeapDevice, Identity};
+use dushmem_core::device_heap::driver::{Agreed, Combine, HeapDevice, Identity, Link};
 use dushmem_core::error::{Error, Result};
+use dushmem_core::laps::Step;
 
 impl HeapDevice for Gpu {
     fn name(&self) -> String {
@@ -14,6 +15,10 @@ impl HeapDevice for Gpu {
     fn identity(&self) -> Identity {
         let crate::gpu::Facts { uuid, memory, granule, concurrent, processors, chunks, .. } = self.facts;
         Identity { uuid, memory, granule, concurrent, processors, chunks }
+    }
+
+    fn link(&self, other: &[u8; 16]) -> Link {
+        self.link_to(other)
     }
 
     fn free_memory(&self) -> Result<u64> {
@@ -34,6 +39,23 @@ impl HeapDevice for Gpu {
         self.new_memory(at, bytes)
     }
 
+    fn begin_allocate(&self, at: usize, bytes: usize) -> Result<Box<dyn DeviceMemory>> {
+        self.begin_memory(at, bytes)
+    }
+
+    unsafe fn fill(&self, dest: usize, bytes: &[u8]) -> Result<()> {
+        // SAFETY: passed on.
+        unsafe { self.begin_fill(dest, bytes) }
+    }
+
+    fn ready(&self) -> Result<()> {
+        self.finish_start()
+    }
+
+    fn steps(&self) -> Vec<Step> {
+        self.take_steps()
+    }
+
     fn import(&self, export: &Export, at: usize, bytes: usize) -> Result<Box<dyn DeviceMemory>> {
         self.import_memory(export, at, bytes)
     }
@@ -41,6 +63,10 @@ impl HeapDevice for Gpu {
     unsafe fn pin(&self, at: usize, bytes: usize) -> Result<()> {
         // SAFETY: passed on.
         unsafe { self.pin_range(at, bytes) }
+    }
+
+    fn shares_atomics(&self) -> bool {
+        self.facts.host_atomics
     }
 
     fn unpin(&self, at: usize) -> Result<()> {

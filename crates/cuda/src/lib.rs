@@ -11,7 +11,7 @@
 //! | [`lane`] [`waiting`] | own streams, and waiting for them |
 //! | [`pinned`] [`pins`] | host memory that the device addresses: own, and the program's |
 //! | [`memory`] | memory of the device: chunks, address space, tables |
-//! | [`kernels`] [`ptx`] | the library's own kernels |
+//! | [`kernels`] [`ptx`] `loading` | the library's own kernels |
 //! | [`proxy`] | the ring and the thread for PEs that kernels don't reach |
 //! | [`units`] | translation units of the program with kernels |
 //! | [`state`] | what kernels know of the PE, in all modules that have to know it |
@@ -34,6 +34,8 @@ pub mod gpu;
 mod heap_device;
 pub mod kernels;
 pub mod lane;
+mod links;
+mod loading;
 pub mod memory;
 mod moves;
 pub mod notice;

@@ -1,5 +1,5 @@
 //! Data between memories: copies, small stores and loads, atomics, vectors combined.
-use crate::error::Failure;
+use crate::error::{Driven, Failure};
 use crate::gpu::{Gpu, THREADS};
 use crate::kernels::Shape;
 use crate::lane::Lane;
@@ -64,11 +64,38 @@ impl Gpu {
         if bytes == 0 {
             return Ok(());
         }
-        let driver = self.driver();
         self.data
             // SAFETY: as the caller promises.
-            .begin(|stream| unsafe { driver.memcpy_async(dest as Address, source as Address, bytes, stream) })
+            .begin(|stream| unsafe { self.copy_in(stream, dest, source, bytes) })
             .map_err(|why| why.doing(format_args!("copying {bytes} bytes from {source:#x} to {dest:#x}")))
+    }
+
+    /// A copy in a stream: more than one where a side goes from one pinned range into another.
+    ///
+    /// # Safety
+    /// As for [`dushmem_core::device_heap::driver::HeapDevice::copy`].
+    pub(crate) unsafe fn copy_in(
+        &self,
+        stream: types::Stream,
+        dest: usize,
+        source: usize,
+        bytes: usize,
+    ) -> Driven {
+        let (driver, mut done) = (self.driver(), 0);
+        while done < bytes {
+            let (to, from) = (dest + done, source + done);
+            let part = self.pins.together(from, self.pins.together(to, bytes - done));
+            // SAFETY: as the caller promises.
+            unsafe { driver.memcpy_async(to as Address, from as Address, part, stream) }?;
+            done += part;
+        }
+        Ok(())
+    }
+
+    /// Whether a side of a strided copy lies in one pinned range, or in none.
+    pub(crate) fn is_together(&self, at: usize, stride: usize, elem: usize, n: usize) -> bool {
+        let span = stride.saturating_mul(n.saturating_sub(1)).saturating_add(elem);
+        self.pins.together(at, span) == span
     }
 
     /// # Safety
@@ -100,7 +127,9 @@ impl Gpu {
                 .begin(|stream| unsafe { self.launch(kernel, shape, stream, &parameters) })
                 .map_err(what);
         }
-        if dest_stride > self.facts.max_pitch || source_stride > self.facts.max_pitch {
+        let together =
+            self.is_together(dest, dest_stride, elem, n) && self.is_together(source, source_stride, elem, n);
+        if dest_stride > self.facts.max_pitch || source_stride > self.facts.max_pitch || !together {
             for i in 0..n {
                 // SAFETY: one element.
                 unsafe { self.begin_copy(dest + i * dest_stride, source + i * source_stride, elem) }?;

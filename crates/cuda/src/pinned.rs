@@ -7,10 +7,10 @@ use dushmem_core::error::{Error, Result};
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A block of such memory, zeroed, until dropped.
+/// A piece of such memory, zeroed, until dropped.
 #[derive(Debug)]
 pub struct Pinned {
-    context: Arc<Context>,
+    _block: Arc<Block>,
     host: NonNull<u8>,
     device: types::Address,
     bytes: usize,
@@ -21,15 +21,37 @@ unsafe impl Send for Pinned {}
 // SAFETY: as above.
 unsafe impl Sync for Pinned {}
 
+/// What the driver gives at once, in which pieces lie.
+#[derive(Debug)]
+struct Block {
+    context: Arc<Context>,
+    host: NonNull<u8>,
+}
+
+// SAFETY: as for its pieces.
+unsafe impl Send for Block {}
+// SAFETY: as above.
+unsafe impl Sync for Block {}
+
+/// Pieces begin at multiples of this.
+const APART: usize = 256;
+
 impl Pinned {
-    /// A block of `bytes` bytes, whole pages of them.
+    /// A piece of `bytes` bytes, whole pages of them.
     pub fn new(context: &Arc<Context>, bytes: usize) -> Result<Pinned> {
+        let [one] = Pinned::several(context, [bytes])?;
+        Ok(one)
+    }
+
+    /// Several pieces, for which the driver is asked once: it takes long, however few bytes it is asked for.
+    pub fn several<const N: usize>(context: &Arc<Context>, sizes: [usize; N]) -> Result<[Pinned; N]> {
+        let bytes = sizes.iter().map(|bytes| bytes.next_multiple_of(APART)).sum();
         let driver = context.driver();
         let _relaxed = context.enter_relaxed()?;
         let mut host = core::ptr::null_mut();
         let mut device = 0;
         // SAFETY: a place for an address, and then that address.
-        unsafe {
+        let block = unsafe {
             driver
                 .mem_host_alloc(&raw mut host, bytes, HOST_PORTABLE | HOST_DEVICEMAP)
                 .map_err(|why| why.doing(format_args!("allocating {bytes} bytes of pinned host memory")))?;
@@ -37,12 +59,20 @@ impl Pinned {
                 return Err(Error::Device("the driver gave pinned host memory at NULL".into()));
             };
             found.as_ptr().write_bytes(0, bytes);
-            if let Err(why) = driver.mem_host_get_device_pointer(&raw mut device, host, 0) {
-                let _ = driver.mem_free_host(host);
-                return Err(why.doing("finding the device's address of pinned host memory"));
-            }
-            Ok(Pinned { context: Arc::clone(context), host: found, device, bytes })
-        }
+            let block = Arc::new(Block { context: Arc::clone(context), host: found });
+            driver
+                .mem_host_get_device_pointer(&raw mut device, host, 0)
+                .map_err(|why| why.doing("finding the device's address of pinned host memory"))?;
+            block
+        };
+        let mut at = 0;
+        Ok(sizes.map(|bytes| {
+            let from = at;
+            at += bytes.next_multiple_of(APART);
+            // SAFETY: within the block.
+            let host = unsafe { block.host.add(from) };
+            Pinned { _block: Arc::clone(&block), host, device: device + from as u64, bytes }
+        }))
     }
 
     /// Where the host finds it.
@@ -61,13 +91,13 @@ impl Pinned {
     }
 }
 
-impl Drop for Pinned {
+impl Drop for Block {
     fn drop(&mut self) {
         if self.context.is_forked() {
             return;
         }
         let Ok(_relaxed) = self.context.enter_relaxed() else { return };
-        // SAFETY: allocated by `new`, and nobody uses it any more.
+        // SAFETY: allocated for this, and nobody uses a piece of it any more.
         let _ = unsafe { self.context.driver().mem_free_host(self.host.as_ptr().cast()) };
     }
 }
@@ -81,9 +111,9 @@ pub struct Arena {
 }
 
 impl Arena {
-    /// Room of `bytes` bytes.
-    pub fn new(context: &Arc<Context>, bytes: usize) -> Result<Arena> {
-        Ok(Arena { block: Pinned::new(context, bytes)?, next: Mutex::new(0) })
+    /// As much room as `block` has.
+    pub fn new(block: Pinned) -> Arena {
+        Arena { block, next: Mutex::new(0) }
     }
 
     /// Has `begin` put work into the stream that reads a copy of `bytes`, whose address on the device it gets.
@@ -124,9 +154,9 @@ impl Cell {
     /// Bytes.
     pub const BYTES: usize = 16;
 
-    /// A new one.
-    pub fn new(context: &Arc<Context>) -> Result<Cell> {
-        Ok(Cell { block: Pinned::new(context, Cell::BYTES)?, lock: Mutex::new(()) })
+    /// One in `block`, which has room for it.
+    pub fn new(block: Pinned) -> Cell {
+        Cell { block, lock: Mutex::new(()) }
     }
 
     /// Has `fill` write to the cell, whose address on the device it gets, and gives what is there afterwards.

@@ -31,7 +31,7 @@ macro_rules! images {
 
 images! {
     /// Modules that every PE loads.
-    NEAR: "words", "sync", "combine", "move", "reduce";
+    NEAR: "near";
     /// What PEs load beside these that reach others through the proxy only: the driver takes long to compile it.
     FAR: "far";
 }
@@ -49,6 +49,7 @@ impl Image {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::driver::OLDEST;
 
     #[test]
     fn modules_are_there_and_have_a_state() {
@@ -56,6 +57,19 @@ mod tests {
             assert!(image.kernels().count() > 0 && image.ptx.ends_with("\n\0"), "{}", image.name);
             assert!(image.ptx.contains(" dushmem_impl_state["), "{}", image.name);
             assert!(image.compiled.as_ptr().addr().is_multiple_of(16) && image.compiled.len() > 1000);
+        }
+    }
+
+    #[test]
+    fn the_oldest_driver_reads_the_text() {
+        // Each release of CUDA from 11.0 on has its version of PTX: 12.0 has 8.0, 12.4 has 8.4.
+        assert!((12_000..13_000).contains(&OLDEST));
+        let newest = (8, (OLDEST - 12_000) / 10);
+        for image in NEAR.iter().chain(FAR) {
+            let version = image.ptx.lines().find_map(|line| line.strip_prefix(".version ")).unwrap();
+            let (major, minor) = version.split_once('.').unwrap();
+            let version: (i32, i32) = (major.parse().unwrap(), minor.parse().unwrap());
+            assert!(version <= newest, "{} is PTX {version:?}, and {newest:?} is the newest", image.name);
         }
     }
 

@@ -3,14 +3,14 @@
 use crate::context::Context;
 use crate::error::{Driven, Failure};
 use crate::gpu::Gpu;
-use crate::kernels::{Library, STATE};
+use crate::kernels::STATE;
 use crate::types::{self, errors};
 use crate::units;
 use dushmem_core::device::{KernelState, KernelTeam, Loaded};
 use dushmem_core::device_heap::driver::Sharing;
 use dushmem_core::error::Result;
 use std::mem::offset_of;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A variable of a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ struct Known {
 }
 
 /// The state, and the modules that have to know it, beside the units of the program.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct States {
     known: Mutex<Known>,
 }
@@ -58,22 +58,16 @@ fn variable(context: &Context, loaded: Loaded) -> Driven<Option<(types::Address,
 }
 
 impl States {
-    /// No state yet; the library's own kernels have to know it.
-    pub fn new(context: &Arc<Context>, library: &Library) -> Result<States> {
-        let mut variables = Vec::new();
-        for module in library.modules() {
-            if let Some((at, bytes)) = variable(context, Loaded::Module(module.0 as usize))? {
-                variables.push(Variable { of: None, at, bytes });
-            }
-        }
-        Ok(States { known: Mutex::new(Known { state: None, variables }) })
+    /// No state, and no module that has to know it.
+    pub fn new() -> States {
+        States { known: Mutex::default() }
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A further module of the library's own has to know it.
+    /// A module of the library's own has to know it.
     pub(crate) fn add_own(&self, context: &Context, module: types::Module) -> Result<()> {
         if let Some((at, bytes)) = variable(context, Loaded::Module(module.0 as usize))? {
             self.known().variables.push(Variable { of: None, at, bytes });
@@ -109,21 +103,33 @@ impl Gpu {
         self.side.finish(&self.short).map_err(|why| why.doing("storing the state for kernels"))
     }
 
-    /// Whether the program's own units can know this PE: there is one variable of each in a process.
-    pub(crate) fn has_units(&self) -> bool {
-        self.sharing() != Sharing::Threads
+    /// What the program's own units are told: there is one variable of each in a process, so where PEs are threads they
+    /// know none of them, and kernels say so.
+    pub(crate) fn for_units(&self, state: &KernelState) -> KernelState {
+        match self.sharing() {
+            Sharing::Threads => {
+                KernelState { sharing: state.sharing, reserved: KernelState::OF_MANY, ..KernelState::NONE }
+            }
+            _ => *state,
+        }
     }
 
     pub(crate) fn push_state_to_all(&self, state: &KernelState) -> Result<()> {
+        self.settle()?;
         let state = self.completed(state)?;
         let mut known = self.states.known();
-        known.state = Some(state);
+        let first = known.state.replace(state).is_none();
         let begun = known.variables.iter().try_for_each(|&variable| self.push(&state, variable));
-        self.pushed()?;
-        begun?;
         // Units are asked for the state from here on, too.
         drop(known);
-        if self.has_units() { units::tell(self, &state) } else { Ok(()) }
+        let of_units = self.for_units(&state);
+        let told = units::tell(self, &of_units);
+        if first {
+            // The program's runtime may load all of its kernels now.
+            self.laps().lap("units");
+        }
+        self.pushed()?;
+        begun.and(told)
     }
 
     /// What the program has loaded has to know the state, and each later one; or it goes away. Nothing happens for what

@@ -165,6 +165,9 @@ functions! {
             shared: c_uint, stream: Stream, params: *mut *mut c_void);
     }
     wanted {
+        device_get_p2p_attribute = "cuDeviceGetP2PAttribute"(
+            value: *mut c_int, attribute: c_uint, device: Device, peer: Device);
+        ctx_enable_peer_access = "cuCtxEnablePeerAccess"(peer: Context, flags: c_uint);
         mem_address_reserve = "cuMemAddressReserve"(
             at: *mut Address, bytes: usize, align: usize, hint: Address, flags: u64);
         mem_address_free = "cuMemAddressFree"(at: Address, bytes: usize);

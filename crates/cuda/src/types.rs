@@ -223,6 +223,8 @@ numbers! {
     WAIT_GEQ: c_uint = 0;
     WAIT_EQ: c_uint = 1;
     WAIT_AND: c_uint = 2;
+    // What others have written before is seen by what comes behind the wait.
+    WAIT_FLUSH: c_uint = 1 << 30;
 
     ATTRIBUTE_MAX_PITCH: c_uint = 11;
     ATTRIBUTE_MULTIPROCESSORS: c_uint = 16;
@@ -236,11 +238,14 @@ numbers! {
     ATTRIBUTE_COMPUTE_MINOR: c_uint = 76;
     ATTRIBUTE_HOST_NATIVE_ATOMICS: c_uint = 86;
     ATTRIBUTE_HOST_POINTER_FOR_REGISTERED: c_uint = 91;
+    ATTRIBUTE_CAN_FLUSH: c_uint = 98;
     ATTRIBUTE_VMM: c_uint = 102;
     ATTRIBUTE_FD_HANDLES: c_uint = 103;
     ATTRIBUTE_STREAM_MEM_OPS_64: c_uint = 122;
     ATTRIBUTE_STREAM_WAIT_NOR: c_uint = 123;
     ATTRIBUTE_MPS: c_uint = 133;
+
+    PEER_NATIVE_ATOMICS: c_uint = 3;
 
     FUNCTION_MAX_THREADS: c_uint = 0;
     FUNCTION_LOCAL_BYTES: c_uint = 3;

@@ -30,7 +30,8 @@ pub unsafe fn add(module: *const Module) -> Result<()> {
         return Ok(());
     }
     for gpu in device::all() {
-        if let Some(state) = gpu.states.current().filter(|_| gpu.has_units()) {
+        if let Some(state) = gpu.states.current() {
+            let state = gpu.for_units(&state);
             push(&gpu, &state, Unit(module))?;
             gpu.pushed()?;
         }
@@ -44,21 +45,19 @@ pub fn remove(module: *const Module) {
     units().retain(|known| *known != Unit(module));
 }
 
-/// Tells all units the state of a PE.
+/// Begins to tell all units the state of a PE, which is to stay until it is [`Gpu::pushed`].
 pub(crate) fn tell(gpu: &Gpu, state: &KernelState) -> Result<()> {
-    let units = units();
-    let begun = units.iter().try_for_each(|&unit| push(gpu, state, unit));
-    gpu.pushed()?;
-    begun
+    units().iter().try_for_each(|&unit| push(gpu, state, unit))
 }
 
 fn push(gpu: &Gpu, state: &KernelState, unit: Unit) -> Result<()> {
     // SAFETY: in the list, so it is there.
     let module = unsafe { &*unit.0 };
+    let stream = gpu.side.make()?;
     let _relaxed = gpu.context().enter_relaxed()?;
     // SAFETY: the unit's own function copies no more than its variable holds, on the current device. The state, which is
     // not pinned, is read before it returns, or waited for by the caller.
-    let code = unsafe { (module.push)(state, size_of::<KernelState>(), gpu.side.stream().0) };
+    let code = unsafe { (module.push)(state, size_of::<KernelState>(), stream.0) };
     if code != 0 {
         return Err(Error::Device(format!(
             "the state for kernels of this program could not be stored: the CUDA runtime gave error {code}; the program \

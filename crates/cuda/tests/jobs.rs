@@ -257,6 +257,19 @@ pe_test!(processes_by_ipc_handles, 2, |boot| {
     );
 });
 
+pe_test!(processes_on_two_devices, 4, |boot| {
+    let own = (boot.place().0 % 2).to_string();
+    let knobs = [("CUDA_STANDIN_DEVICES", "2"), ("CUDA_VISIBLE_DEVICES", own.as_str())];
+    as_processes(boot, &knobs, Hidden::Nobody, Sharing::Turns);
+});
+
+pe_test!(processes_on_two_devices_with_mps, 4, |boot| {
+    let own = ["0,1", "1,0"][boot.place().0 % 2];
+    let machine = [("CUDA_STANDIN_DEVICES", "2"), ("CUDA_VISIBLE_DEVICES", own)];
+    let knobs = [&machine[..], &[("CUDA_STANDIN_MPS", "1")]].concat();
+    as_processes(boot, &knobs, Hidden::Nobody, Sharing::Concurrent);
+});
+
 pe_test!(processes_with_a_device_each, 3, |boot| {
     let own = boot.place().0.to_string();
     let knobs = [("CUDA_STANDIN_DEVICES", "3"), ("CUDA_VISIBLE_DEVICES", own.as_str())];

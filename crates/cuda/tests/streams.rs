@@ -23,6 +23,8 @@ modes! {
     hidden_3: Hidden 3 everything::all;
     many_in_turns: Turns 16 everything::few;
     two_devices_4: TwoDevices 4 everything::all;
+    two_devices_at_once_4: TwoAtOnce 4 everything::all;
+    a_device_each_2: OneEach 2 everything::all;
     host_heap_3: HostHeap 3 everything::all;
     host_heap_together_2: HostHeapTogether 2 everything::all;
     alone: Turns 1 everything::all;

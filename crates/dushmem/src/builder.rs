@@ -11,6 +11,7 @@ use dushmem_core::error::Error as Cause;
 use dushmem_core::process::Place;
 use dushmem_core::world::{InitOptions, World as Core};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Settings for a job. The environment (`DUSHMEM_SYMMETRIC_SIZE` and the others that `dushinfo` lists) is
 /// where they come from; a program can set some itself, equally on all PEs.
@@ -74,9 +75,10 @@ impl Builder {
     /// As [`World::init`], with these settings.
     pub fn init(self) -> Result<World> {
         let start = |cause| Error::Start { call: "init", cause };
+        let begun = Instant::now();
         let place = Place::process().map_err(start)?;
         let boot = backends::connect().map_err(start)?;
-        self.join(boot, place, false)
+        self.join(boot, place, false, begun)
     }
 
     /// As [`crate::run`], with these settings.
@@ -84,8 +86,14 @@ impl Builder {
         run::threads(&self, pes, &body)
     }
 
-    /// Joins the job of `boot`.
-    pub(crate) fn join(&self, boot: Arc<dyn Bootstrap>, place: Place, thread_pe: bool) -> Result<World> {
+    /// Joins the job of `boot`, as was asked for at the moment `begun`.
+    pub(crate) fn join(
+        &self,
+        boot: Arc<dyn Bootstrap>,
+        place: Place,
+        thread_pe: bool,
+        begun: Instant,
+    ) -> Result<World> {
         let (pe, pes) = boot.place();
         let fail = |cause| Error::Call { pe, call: "init", cause };
         if !(8..=2048).contains(&self.settings.team_slots) {
@@ -100,7 +108,7 @@ impl Builder {
         if device.has_memory() {
             device.attach(&core, pes).map_err(fail)?;
         }
-        core.greet();
+        core.greet(begun);
         Ok(World::new(Engine::new(core, place)))
     }
 }

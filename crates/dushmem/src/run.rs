@@ -175,7 +175,7 @@ fn one_pe<R>(
     body: &(dyn Fn(&World) -> Result<R> + Sync),
     meeting: &Meeting,
 ) -> Option<R> {
-    let world = match builder.join(boot, place, true) {
+    let world = match builder.join(boot, place, true, Instant::now()) {
         Ok(world) => world,
         Err(error) => {
             meeting.arrive(pe, Some(Failure::Error(error)));

@@ -6,6 +6,7 @@ mod generic;
 mod header;
 mod inline;
 mod kernels;
+mod library;
 mod pages;
 mod rust;
 mod table;
@@ -96,6 +97,16 @@ fn files() -> Result<Vec<(String, String)>, String> {
     files.push(("api/names/dushmem.txt".into(), own_names(&table)));
     files.push(("crates/capi/tests/names.txt".into(), names(&table).join("\n") + "\n"));
     Ok(files)
+}
+
+/// The source of the device functions by name, for tools that link them.
+pub fn library_source() -> Result<String, String> {
+    Ok(library::source(&table::Table::load(&root().join("api"))?))
+}
+
+/// Their names in the other family, each with the function that it stands for.
+pub fn aliases() -> Result<Vec<(String, String)>, String> {
+    Ok(library::aliases(&table::Table::load(&root().join("api"))?))
 }
 
 /// Writes the generated files, or with `--check` says which of them differ.

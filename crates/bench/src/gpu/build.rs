@@ -1,5 +1,5 @@
 //! The measuring program, built for each library.
-use clap::ValueEnum;
+use super::measure::Mode;
 use dushmem_os::reason::reason;
 use std::env;
 use std::fs;
@@ -7,20 +7,39 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A library under test.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Library {
     /// This one.
     Dushmem,
-    /// NVIDIA's.
+    /// NVIDIA's, of the same kind.
     Nvshmem,
+    /// NVIDIA's collectives.
+    Nccl,
+    /// The same in buffers that it has made, and all ranks registered.
+    NcclWindows,
 }
 
 impl Library {
+    /// All of them; what is not dushmem stands beside it.
+    pub const ALL: [Library; 4] = [Library::Dushmem, Library::Nvshmem, Library::Nccl, Library::NcclWindows];
+
     /// For readers.
     pub fn title(self) -> &'static str {
         match self {
             Library::Dushmem => "dushmem",
             Library::Nvshmem => "NVSHMEM",
+            Library::Nccl => "NCCL",
+            Library::NcclWindows => "NCCL, windows",
+        }
+    }
+
+    /// For programs.
+    pub fn key(self) -> &'static str {
+        match self {
+            Library::Dushmem => "dushmem",
+            Library::Nvshmem => "nvshmem",
+            Library::Nccl => "nccl",
+            Library::NcclWindows => "nccl_windows",
         }
     }
 
@@ -28,14 +47,25 @@ impl Library {
         match self {
             Library::Dushmem => "beside_dushmem",
             Library::Nvshmem => "beside_nvshmem",
+            Library::Nccl | Library::NcclWindows => "beside_nccl",
+        }
+    }
+
+    /// What its program is made of.
+    fn sources(self) -> &'static [&'static str] {
+        match self {
+            Library::Dushmem | Library::Nvshmem => &["beside.cu", "device.cu", "put.cu"],
+            Library::Nccl | Library::NcclWindows => &["nccl.cu"],
         }
     }
 }
 
-/// The program's text.
-const SOURCES: [(&str, &str); 4] = [
+/// The programs' text.
+const SOURCES: [(&str, &str); 6] = [
     ("beside.h", include_str!("../../gpu/beside.h")),
+    ("collectives.h", include_str!("../../gpu/collectives.h")),
     ("beside.cu", include_str!("../../gpu/beside.cu")),
+    ("nccl.cu", include_str!("../../gpu/nccl.cu")),
     ("device.cu", include_str!("../../gpu/device.cu")),
     ("put.cu", include_str!("../../gpu/put.cu")),
 ];
@@ -46,18 +76,27 @@ pub struct Workshop {
     programs: PathBuf,
     /// Goes with this value.
     scratch: PathBuf,
-    nvshmem: Option<PathBuf>,
+    others: Others,
     arch: String,
+}
+
+/// Where the other libraries are: folders with `lib` below, and `include` where something is compiled.
+#[derive(Clone, Debug, Default)]
+pub struct Others {
+    /// NVSHMEM.
+    pub nvshmem: Option<PathBuf>,
+    /// NCCL; without it the loader looks for it.
+    pub nccl: Option<PathBuf>,
 }
 
 impl Workshop {
     /// With a folder of programs, or a new one for them.
-    pub fn new(programs: Option<&Path>, nvshmem: Option<PathBuf>, arch: &str) -> Result<Workshop, String> {
+    pub fn new(programs: Option<&Path>, others: Others, arch: &str) -> Result<Workshop, String> {
         let scratch = env::temp_dir().join(format!("dushbench-gpu-{}", std::process::id()));
         fs::create_dir_all(&scratch).map_err(|why| at(&scratch, &why))?;
         let programs = programs.map_or_else(|| scratch.clone(), Path::to_path_buf);
         fs::create_dir_all(&programs).map_err(|why| at(&programs, &why))?;
-        Ok(Workshop { programs, scratch, nvshmem, arch: arch.to_owned() })
+        Ok(Workshop { programs, scratch, others, arch: arch.to_owned() })
     }
 
     /// A folder for what a run needs.
@@ -98,7 +137,7 @@ impl Workshop {
                 }
             }
             Library::Nvshmem => {
-                let nvshmem = self.nvshmem.as_deref().ok_or(ABSENT)?;
+                let nvshmem = self.others.nvshmem.as_deref().ok_or(ABSENT)?;
                 let lib = nvshmem.join("lib");
                 command.arg("-rdc=true").arg("-I").arg(nvshmem.join("include")).arg("-L").arg(&lib);
                 // The wheel has no name of the host library without a number.
@@ -110,9 +149,12 @@ impl Workshop {
                 // Where there is no driver, its part of the toolkit stands for it.
                 command.args(["-L"]).arg(self.stub()?);
             }
+            // Loaded when it runs.
+            Library::Nccl | Library::NcclWindows => {
+                command.arg("-ldl");
+            }
         }
-        let sources = SOURCES.iter().map(|(name, _)| name).filter(|name| name.ends_with(".cu"));
-        command.args(sources.map(|name| self.scratch.join(name)));
+        command.args(library.sources().iter().map(|name| self.scratch.join(name)));
         command.arg("-o").arg(self.programs.join(library.program()));
         let done = command.output().map_err(|why| at(&nvcc, &why))?;
         if done.status.success() {
@@ -142,25 +184,38 @@ impl Workshop {
         }
     }
 
-    /// A run of it.
-    pub fn command(&self, library: Library) -> Command {
+    /// A run of it, by PEs that use GPUs in that mode.
+    pub fn command(&self, library: Library, mode: Mode) -> Command {
         let mut command = Command::new(self.programs.join(library.program()));
-        // As many as eight clients of one MPS server can have, for both libraries alike.
+        let each = mode == Mode::Each;
+        command.env("BESIDE_EACH", if each { "1" } else { "0" });
+        // On one GPU as many as eight clients of one MPS server can have, for all libraries alike.
         if env::var_os("CUDA_DEVICE_MAX_CONNECTIONS").is_none() {
-            command.env("CUDA_DEVICE_MAX_CONNECTIONS", "8");
+            command.env("CUDA_DEVICE_MAX_CONNECTIONS", if each { "32" } else { "8" });
         }
-        if library == Library::Nvshmem {
-            let own = self.nvshmem.iter().map(|folder| folder.join("lib"));
-            let before = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
-            let all = own.chain(env::split_paths(&before));
-            if let Ok(path) = env::join_paths(all) {
-                command.env("LD_LIBRARY_PATH", path);
+        let Others { nvshmem, nccl } = &self.others;
+        match library {
+            Library::Dushmem => {}
+            Library::Nvshmem => {
+                // With a GPU for each PE its collectives are NCCL's, where it finds that.
+                let own = nvshmem.iter().chain(nccl).map(|folder| folder.join("lib"));
+                let before = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+                let all = own.chain(env::split_paths(&before));
+                if let Ok(path) = env::join_paths(all) {
+                    command.env("LD_LIBRARY_PATH", path);
+                }
+                // Without it the limits of MPS are read as a lack of room.
+                command.env("NVSHMEM_IGNORE_CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "1");
             }
-            // Without it the limits of MPS are read as a lack of room; multicast needs several GPUs.
-            command
-                .env("NVSHMEM_IGNORE_CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "1")
-                .env("NVSHMEM_DISABLE_NVLS", "1");
+            Library::Nccl | Library::NcclWindows => {
+                if let Some(nccl) = nccl {
+                    command.env("BESIDE_NCCL", nccl.join("lib/libnccl.so.2"));
+                }
+                command.env("BESIDE_WINDOWS", if library == Library::NcclWindows { "1" } else { "0" });
+            }
         }
+        // No library uses multicast, which dushmem does not.
+        command.env("NVSHMEM_DISABLE_NVLS", "1").env("NCCL_NVLS_ENABLE", "0");
         command
     }
 }
@@ -196,7 +251,23 @@ pub fn nvshmem(named: Option<&Path>) -> Option<PathBuf> {
     if let Some(home) = env::var_os("NVSHMEM_HOME").filter(|home| !home.is_empty()) {
         return Some(home.into());
     }
+    beside_nvcc("nvshmem", "lib/libnvshmem_host.so.3")
+}
+
+/// Where NCCL is, if not where the loader looks.
+pub fn nccl(named: Option<&Path>) -> Option<PathBuf> {
+    if let Some(named) = named {
+        return Some(named.to_path_buf());
+    }
+    if let Some(home) = env::var_os("NCCL_HOME").filter(|home| !home.is_empty()) {
+        return Some(home.into());
+    }
+    beside_nvcc("nccl", "lib/libnccl.so.2")
+}
+
+/// A wheel's folder that has this file, where nvcc is a wheel's, too.
+fn beside_nvcc(name: &str, file: &str) -> Option<PathBuf> {
     let nvcc = nvcc();
-    let beside = nvcc.parent()?.parent()?.parent()?.join("nvshmem");
-    beside.join("lib/libnvshmem_host.so.3").is_file().then_some(beside)
+    let beside = nvcc.parent()?.parent()?.parent()?.join(name);
+    beside.join(file).is_file().then_some(beside)
 }

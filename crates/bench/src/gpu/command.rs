@@ -1,5 +1,5 @@
 //! The command line, and what is written.
-use super::build::{self, Library};
+use super::build::{self, Library, Others};
 use super::measure::{Effort, Mode, Plan, Results};
 use super::{page, picture};
 use clap::{Parser, ValueEnum};
@@ -13,25 +13,27 @@ use std::time::Duration;
 enum Peer {
     /// NVSHMEM 3, as its wheel or its installation has it.
     Nvshmem,
+    /// NCCL's collectives, in ordinary buffers and, where it has them, in registered ones; with a GPU for each PE.
+    Nccl,
     /// Nothing: dushmem's figures alone.
     None,
 }
 
-/// Measures dushmem beside NVSHMEM on one GPU: one program, built for each library and run in turn, its data
-/// compared. Exit code 1: a row misses its target in every run, or moved wrong data.
+/// Measures dushmem beside NVSHMEM, and with a GPU for each PE beside NCCL: one program, built for each library and run in
+/// turn, its data compared. Exit code 1: a row misses its target in every run, or moved wrong data.
 #[derive(Debug, Parser)]
 #[command(name = "dushbench gpu", version)]
 struct Args {
-    /// What stands beside dushmem.
-    #[arg(long, value_enum, default_value_t = Peer::Nvshmem)]
-    peer: Peer,
+    /// What stands beside dushmem, one or several.
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "nvshmem")]
+    peer: Vec<Peer>,
     /// Numbers of PEs.
     #[arg(long, value_delimiter = ',', default_value = "2,4,8", value_parser = clap::value_parser!(u16).range(2..=16))]
     pes: Vec<u16>,
-    /// How the processes share the GPU; both if none is named.
+    /// How the processes share one GPU, or that each has its own; if none is named, by MPS and by turns.
     #[arg(long, value_enum, value_delimiter = ',')]
     mode: Vec<Mode>,
-    /// Groups of rows: host teams stream transfers collectives device put; all if none is named.
+    /// Groups of rows: start host teams stream transfers collectives graphs device put; all if none is named.
     #[arg(long, value_delimiter = ',')]
     groups: Vec<String>,
     /// Runs of each program.
@@ -52,6 +54,9 @@ struct Args {
     /// Where NVSHMEM is: a folder with include and lib. Without it NVSHMEM_HOME, or the wheel beside nvcc's.
     #[arg(long)]
     nvshmem: Option<PathBuf>,
+    /// Where NCCL is: a folder with lib/libnccl.so.2. Without it NCCL_HOME, the wheel beside nvcc's, or the loader's.
+    #[arg(long)]
+    nccl: Option<PathBuf>,
     /// Folder with programs that --build-only has made; without it they are built.
     #[arg(long)]
     programs: Option<PathBuf>,
@@ -77,23 +82,32 @@ pub fn main(words: impl Iterator<Item = std::ffi::OsString>) -> ExitCode {
 }
 
 fn run(args: &Args) -> Result<bool, String> {
-    let libraries: &[Library] = match args.peer {
-        Peer::Nvshmem => &[Library::Dushmem, Library::Nvshmem],
-        Peer::None => &[Library::Dushmem],
-    };
-    let nvshmem = build::nvshmem(args.nvshmem.as_deref());
-    let workshop = build::Workshop::new(args.programs.as_deref(), nvshmem, &args.arch)?;
-    if args.build_only {
-        return libraries.iter().try_for_each(|&library| workshop.build(library)).map(|()| true);
+    let mut libraries = vec![Library::Dushmem];
+    for peer in &args.peer {
+        libraries.extend_from_slice(match peer {
+            Peer::Nvshmem => &[Library::Nvshmem],
+            Peer::Nccl => &[Library::Nccl, Library::NcclWindows],
+            Peer::None => &[],
+        });
     }
-    for &library in libraries {
+    libraries.sort();
+    libraries.dedup();
+    let nvshmem = build::nvshmem(args.nvshmem.as_deref());
+    let others = Others { nvshmem, nccl: build::nccl(args.nccl.as_deref()) };
+    let workshop = build::Workshop::new(args.programs.as_deref(), others, &args.arch)?;
+    if args.build_only {
+        // One program with NCCL.
+        let mut programs = libraries.iter().filter(|&&library| library != Library::NcclWindows);
+        return programs.try_for_each(|&library| workshop.build(library)).map(|()| true);
+    }
+    for &library in &libraries {
         workshop.provide(library)?;
     }
     let plan = Plan {
         pes: args.pes.iter().map(|&pes| usize::from(pes)).collect(),
         modes: if args.mode.is_empty() { vec![Mode::Mps, Mode::Plain] } else { args.mode.clone() },
         groups: args.groups.clone(),
-        libraries: libraries.to_vec(),
+        libraries,
     };
     let effort = Effort {
         runs: args.runs.map_or(if args.quick { 1 } else { 3 }, usize::from),
@@ -129,6 +143,7 @@ fn write(results: &Results, folder: &Path) -> Result<(), String> {
         put("gpu.svg", picture)?;
     }
     let shown = picture.is_some().then_some("gpu.svg");
-    put("gpu.md", &format!("# dushmem beside NVSHMEM on one GPU\n\n{}", page::markdown(results, shown)))?;
+    let title = page::title(results);
+    put("gpu.md", &format!("# {title}\n\n{}", page::markdown(results, shown)))?;
     put("gpu.json", &page::json(results))
 }

@@ -2,6 +2,7 @@
 use super::build::{Library, Workshop};
 use super::mps::Daemon;
 use super::rows;
+use super::stages::Diary;
 use crate::stats::{Interval, interval, median};
 use clap::ValueEnum;
 use dushmem_os::reason::reason;
@@ -18,6 +19,8 @@ pub enum Mode {
     Mps,
     /// By turns.
     Plain,
+    /// They don't: each has one.
+    Each,
 }
 
 impl Mode {
@@ -26,6 +29,7 @@ impl Mode {
         match self {
             Mode::Mps => "MPS",
             Mode::Plain => "plain",
+            Mode::Each => "a GPU each",
         }
     }
 }
@@ -72,9 +76,12 @@ pub struct Key {
 pub struct Measured {
     /// Which row.
     pub key: Key,
-    /// Medians of the runs.
-    pub samples: [Vec<f64>; 2],
+    /// Medians of the runs, by library.
+    pub samples: Samples,
 }
+
+/// Those of [`Library::ALL`].
+pub type Samples = [Vec<f64>; Library::ALL.len()];
 
 /// A ratio or a time with its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -91,10 +98,16 @@ impl Measured {
         estimate(&self.samples[library as usize])
     }
 
-    /// How many times faster dushmem is, run by run.
-    pub fn ratio(&self) -> Option<Estimate> {
-        let [ours, theirs] = &self.samples;
+    /// How many times faster dushmem is than another one, run by run.
+    pub fn ratio_to(&self, library: Library) -> Option<Estimate> {
+        let [ours, theirs] = [Library::Dushmem, library].map(|of| &self.samples[of as usize]);
         estimate(&ours.iter().zip(theirs).map(|(ours, theirs)| theirs / ours).collect::<Vec<_>>())
+    }
+
+    /// How many times faster dushmem is than the fastest of the others.
+    pub fn ratio(&self) -> Option<Estimate> {
+        let ratios = Library::ALL[1..].iter().filter_map(|&library| self.ratio_to(library));
+        ratios.min_by(|a, b| a.median.total_cmp(&b.median))
     }
 }
 
@@ -137,6 +150,12 @@ pub struct Results {
 }
 
 impl Results {
+    /// The libraries beside dushmem that have figures.
+    pub fn peers(&self) -> Vec<Library> {
+        let has = |library: &Library| self.rows.iter().any(|row| !row.samples[*library as usize].is_empty());
+        Library::ALL[1..].iter().copied().filter(has).collect()
+    }
+
     /// Whether no row misses its target for certain, and no run of dushmem's failed.
     pub fn all_met(&self) -> bool {
         let missed = self.rows.iter().any(|row| rows::verdict(row) == rows::Verdict::Missed);
@@ -161,12 +180,14 @@ impl Plan {
         mut look: impl FnMut(&Results),
     ) -> Result<Results, String> {
         let begun = Instant::now();
-        let mut results = Results { gpu: gpu(), runs: effort.runs, ..Results::default() };
+        let each = self.modes.contains(&Mode::Each);
+        let most = if each { self.pes.iter().copied().max().unwrap_or(1) } else { 1 };
+        let mut results = Results { gpu: gpu(most), runs: effort.runs, ..Results::default() };
         for run in 0..effort.runs {
             for &mode in &self.modes {
                 let daemon = match mode {
                     Mode::Mps => Some(Daemon::start(workshop.scratch())?),
-                    Mode::Plain => None,
+                    Mode::Plain | Mode::Each => None,
                 };
                 for &pes in &self.pes {
                     for &library in &self.libraries {
@@ -178,18 +199,19 @@ impl Plan {
                         if groups.is_empty() {
                             continue;
                         }
-                        let mut command = workshop.command(library);
-                        match &daemon {
-                            Some(daemon) => daemon.set(&mut command),
-                            // Nor one that the machine has.
-                            None => {
-                                command.env("CUDA_MPS_PIPE_DIRECTORY", workshop.scratch().join("none"));
+                        let command = |groups: &[&str]| {
+                            let mut command = workshop.command(library, mode);
+                            match &daemon {
+                                Some(daemon) => daemon.set(&mut command),
+                                // Nor one that the machine has.
+                                None => {
+                                    command.env("CUDA_MPS_PIPE_DIRECTORY", workshop.scratch().join("none"));
+                                }
                             }
-                        }
-                        command
-                            .arg(pes.to_string())
-                            .args(groups)
-                            .env("BESIDE_QUICK", if effort.quick { "1" } else { "0" });
+                            command.arg(pes.to_string()).args(groups);
+                            command.env("BESIDE_QUICK", if effort.quick { "1" } else { "0" });
+                            command
+                        };
                         eprintln!(
                             "run {} of {}: {}, {pes} PEs, {}",
                             run + 1,
@@ -197,7 +219,17 @@ impl Plan {
                             library.title(),
                             mode.title()
                         );
-                        self.take(&mut results, (library, pes, mode), command, effort.limit);
+                        let whose = (library, pes, mode);
+                        self.take(&mut results, whose, command(&groups), effort.limit);
+                        if library == Library::Dushmem && groups.contains(&"start") {
+                            // What tells its steps takes longer, so its figures are not those of the table.
+                            let mut again = command(&[]);
+                            let diary = Diary::of(workshop.scratch(), &mut again);
+                            let _ = watched(again, effort.limit);
+                            for (name, time) in diary.steps() {
+                                results.add(Key { name, pes, mode }, library, time);
+                            }
+                        }
                         look(&results);
                     }
                 }
@@ -210,9 +242,19 @@ impl Plan {
     /// calls a reduction; and kernels that wait for each other take a time slice a turn.
     fn groups(&self, library: Library, mode: Mode, pes: usize) -> Vec<&'static str> {
         let all: &[&'static str] = match (mode, library) {
-            (Mode::Mps, _) => &["host", "teams", "stream", "transfers", "collectives", "device", "put"],
-            (Mode::Plain, Library::Dushmem) => &["host", "teams", "stream", "transfers", "collectives"],
-            (Mode::Plain, Library::Nvshmem) => &["host", "stream"],
+            (Mode::Mps, Library::Dushmem | Library::Nvshmem) => {
+                &["start", "host", "teams", "stream", "transfers", "collectives", "device", "put"]
+            }
+            (Mode::Plain, Library::Dushmem) => {
+                &["start", "host", "teams", "stream", "transfers", "collectives"]
+            }
+            (Mode::Plain, Library::Nvshmem) => &["start", "host", "stream"],
+            (Mode::Each, Library::Dushmem | Library::Nvshmem) => {
+                &["start", "host", "teams", "stream", "transfers", "collectives", "graphs", "device", "put"]
+            }
+            (Mode::Each, _) => &["collectives", "graphs"],
+            // It refuses ranks that have the same GPU.
+            (Mode::Plain | Mode::Mps, _) => &[],
         };
         let chosen =
             |group: &&&str| self.groups.is_empty() || self.groups.iter().any(|wanted| wanted == **group);
@@ -307,14 +349,20 @@ fn watched(mut command: Command, limit: Duration) -> (String, Result<(), String>
     (texts[0].clone(), ended)
 }
 
-/// Name and driver of the first GPU.
-fn gpu() -> String {
+/// Names and driver of the GPUs that are used.
+fn gpu(most: usize) -> String {
     let asked = Command::new("nvidia-smi")
         .args(["--query-gpu=name,driver_version", "--format=csv,noheader"])
         .stdin(Stdio::null())
         .output();
     let text = asked.map(|out| String::from_utf8_lossy(&out.stdout).into_owned()).unwrap_or_default();
-    match text.lines().next().and_then(|line| line.split_once(", ")) {
+    gpus(&text, most)
+}
+
+fn gpus(listed: &str, most: usize) -> String {
+    let count = listed.lines().count().min(most);
+    match listed.lines().next().and_then(|line| line.split_once(", ")) {
+        Some((name, driver)) if count > 1 => format!("{count} {name}, driver {driver}"),
         Some((name, driver)) => format!("one {name}, driver {driver}"),
         None => "an unknown GPU".to_owned(),
     }
@@ -349,7 +397,7 @@ mod tests {
     fn rows_before_a_failure_count() {
         let results = taken(r"printf 'version\tx 1\nrow\ta b\t1.5\t1\t2\t9\n'; echo why >&2; exit 3");
         assert_eq!(results.rows[0].key, Key { name: "a b".into(), pes: 2, mode: Mode::Mps });
-        assert_eq!(results.rows[0].samples, [vec![1.5], vec![]]);
+        assert_eq!(results.rows[0].samples, [vec![1.5], vec![], vec![], vec![]]);
         assert_eq!(results.versions, ["x 1"]);
         assert!(results.failures[0].why.ends_with("3: why"), "{:?}", results.failures);
         assert!(!results.all_met());
@@ -369,11 +417,35 @@ mod tests {
     }
 
     #[test]
+    fn the_fastest_of_the_others_counts() {
+        let key = Key { name: "a".into(), pes: 2, mode: Mode::Each };
+        let row = |samples: Samples| Measured { key: key.clone(), samples };
+        let all = row([vec![1.0, 2.0], vec![3.0, 6.0], vec![2.0, 4.0], vec![9.0]]);
+        assert_eq!(all.ratio_to(Library::Nvshmem).unwrap().median, 3.0);
+        let fastest = all.ratio().unwrap();
+        assert_eq!((fastest.median, all.ratio_to(Library::Nccl).unwrap().median), (2.0, 2.0));
+        assert_eq!(row([vec![1.0], vec![], vec![], vec![]]).ratio(), None);
+        let results = Results { rows: vec![all], ..Results::default() };
+        assert_eq!(results.peers(), [Library::Nvshmem, Library::Nccl, Library::NcclWindows]);
+    }
+
+    #[test]
+    fn gpus_are_counted() {
+        let listed = "NVIDIA H200, 580.1\nNVIDIA H200, 580.1\nNVIDIA H200, 580.1\n";
+        assert_eq!(gpus(listed, 2), "2 NVIDIA H200, driver 580.1");
+        assert_eq!(gpus(listed, 1), "one NVIDIA H200, driver 580.1");
+        assert_eq!(gpus("", 2), "an unknown GPU");
+    }
+
+    #[test]
     fn nvshmem_is_asked_only_for_what_it_has() {
         let plan = plan();
-        assert_eq!(plan.groups(Library::Nvshmem, Mode::Plain, 2), ["host", "stream"]);
+        assert_eq!(plan.groups(Library::Nvshmem, Mode::Plain, 2), ["start", "host", "stream"]);
         assert!(plan.groups(Library::Dushmem, Mode::Mps, 2).contains(&"put"));
         assert!(!plan.groups(Library::Dushmem, Mode::Mps, 4).contains(&"put"));
+        assert_eq!(plan.groups(Library::Nccl, Mode::Each, 2), ["collectives", "graphs"]);
+        assert!(plan.groups(Library::NcclWindows, Mode::Mps, 2).is_empty());
+        assert!(plan.groups(Library::Nvshmem, Mode::Each, 2).contains(&"put"));
         let some = Plan { groups: vec!["device".into()], ..plan };
         assert!(some.groups(Library::Dushmem, Mode::Plain, 2).is_empty());
     }

@@ -6,5 +6,6 @@ mod mps;
 mod page;
 mod picture;
 mod rows;
+mod stages;
 
 pub use command::main;

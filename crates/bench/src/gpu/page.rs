@@ -1,40 +1,80 @@
 //! The results as Markdown and as JSON.
 use super::build::Library;
-use super::measure::{Estimate, Measured, Results};
+use super::measure::{Estimate, Measured, Mode, Results};
 use super::rows::{self, REASONS, Verdict};
 use serde_json::{Value, json};
 use std::fmt::Write;
+
+/// Who stands beside dushmem, as a phrase.
+pub fn beside(results: &Results) -> String {
+    let mut names: Vec<&str> = results.peers().into_iter().map(Library::title).collect();
+    // Not a library of its own.
+    names.retain(|name| *name != Library::NcclWindows.title());
+    if names.is_empty() { "nothing".to_owned() } else { names.join(" and ") }
+}
+
+/// Where the PEs are, as a phrase.
+fn places(results: &Results) -> &'static str {
+    let each = |row: &&Measured| row.key.mode == Mode::Each;
+    match results.rows.iter().filter(each).count() {
+        0 => "on the one GPU",
+        count if count == results.rows.len() => "with a GPU each",
+        _ => "on one GPU, or with a GPU each",
+    }
+}
+
+/// The page's name.
+pub fn title(results: &Results) -> String {
+    let places = places(results).replace("on the one", "on one");
+    format!("dushmem beside {}, {places}", beside(results))
+}
 
 /// What was measured and how, the table, what is missed, runs that failed, and why.
 pub fn markdown(results: &Results, picture: Option<&str>) -> String {
     let mut out = format!(
         "Measured on {}: {}. {} runs of each program in turn; times are medians, in microseconds an operation, with the \
-         least and the most of the runs' medians; all PEs are processes on the one GPU, and moved data was compared.\n\n",
+         least and the most of the runs' medians; all PEs are processes {}, and moved data was compared.\n\n",
         results.gpu,
         results.versions.join("; "),
         results.runs,
+        places(results),
     );
-    if let Some(picture) = picture {
-        let _ = writeln!(out, "![NVSHMEM's time over dushmem's, by row]({picture})\n");
+    let mut shown = results.peers();
+    if shown.is_empty() {
+        shown.push(Library::Nvshmem);
     }
-    out += "| operation | PEs | mode | dushmem | NVSHMEM | times faster | target | |\n|---|--:|---|--:|--:|--:|--:|---|\n";
+    if let Some(picture) = picture {
+        let whose = if shown.len() > 1 { "The fastest other one" } else { shown[0].title() };
+        let _ = writeln!(out, "![{whose}'s time over dushmem's, by row]({picture})\n");
+    }
+    if shown.len() > 1 {
+        out += "How many times faster dushmem is, is told of the fastest of the others in each row.\n\n";
+    }
+    let titles: String = shown.iter().map(|library| format!(" {} |", library.title())).collect();
+    let _ = writeln!(out, "| operation | PEs | mode | dushmem |{titles} times faster | target | |");
+    let _ = writeln!(out, "|---|--:|---|--:|{}--:|--:|---|", "--:|".repeat(shown.len()));
+    shown.insert(0, Library::Dushmem);
     for row in &results.rows {
         let ratio = row.ratio().map_or(String::new(), |ratio| spread(ratio, &times));
         let target = rows::target(row);
         let target = if row.ratio().is_some() && target > 0.0 { times(target) } else { String::new() };
-        let [ours, theirs] = [Library::Dushmem, Library::Nvshmem]
-            .map(|library| row.time(library).map_or("\u{2013}".into(), |time| spread(time, &figure)));
+        let time =
+            |library: &Library| row.time(*library).map_or("\u{2013}".into(), |time| spread(time, &figure));
+        let times: Vec<String> = shown.iter().map(time).collect();
         let _ = writeln!(
             out,
-            "| {} | {} | {} | {ours} | {theirs} | {ratio} | {target} | {} |",
+            "| {} | {} | {} | {} | {ratio} | {target} | {} |",
             row.key.name,
             row.key.pes,
             row.key.mode.title(),
+            times.join(" | "),
             rows::verdict(row).word()
         );
     }
-    if let Some(line) = full_grid(results) {
-        let _ = writeln!(out, "\n{line}");
+    for (mode, target) in [(Mode::Mps, 90), (Mode::Each, 93)] {
+        if let Some(line) = full_grid(results, mode, target) {
+            let _ = writeln!(out, "\n{line}");
+        }
     }
     let judged: Vec<Verdict> = results.rows.iter().map(rows::verdict).collect();
     let count = |wanted| judged.iter().filter(|&&verdict| verdict == wanted).count();
@@ -53,8 +93,9 @@ pub fn markdown(results: &Results, picture: Option<&str>) -> String {
         }
     }
     out += "\nWhy:\n\n";
-    for (begin, why) in REASONS {
-        if results.rows.iter().any(|row| row.key.name.starts_with(begin)) {
+    for (begin, modes, why) in REASONS {
+        let fits = |row: &&Measured| row.key.name.starts_with(begin) && modes.contains(&row.key.mode);
+        if results.rows.iter().any(|row| fits(&row)) {
             let _ = writeln!(out, "- {}: {why}", begin.trim_end_matches(':'));
         }
     }
@@ -62,15 +103,16 @@ pub fn markdown(results: &Results, picture: Option<&str>) -> String {
 }
 
 /// How near the whole grid comes to the copy engine's speed.
-fn full_grid(results: &Results) -> Option<String> {
+fn full_grid(results: &Results, mode: Mode, target: u32) -> Option<String> {
     let time = |name: &str| {
-        let row = results.rows.iter().find(|row| row.key.name == name)?;
+        let row = results.rows.iter().find(|row| row.key.name == name && row.key.mode == mode)?;
         Some(row.time(Library::Dushmem)?.median)
     };
     let (put, copy) =
         (time("device put, 132 blocks of 1024, 256 MiB")?, time("raw cudaMemcpyAsync 256 MiB")?);
     Some(format!(
-        "A put of 256 MiB by 132 blocks reaches {:.0} % of cudaMemcpyAsync's speed (target 90 %).",
+        "A put of 256 MiB by 132 blocks ({}) reaches {:.0} % of cudaMemcpyAsync's speed (target {target} %).",
+        mode.title(),
         100.0 * copy / put
     ))
 }
@@ -116,29 +158,31 @@ fn row(row: &Measured) -> Value {
             |found| json!({"median": found.median, "low": found.interval.low, "high": found.interval.high}),
         )
     };
-    json!({
+    let mut found = json!({
         "operation": row.key.name,
         "pes": row.key.pes,
         "mode": row.key.mode.title(),
-        "samples": {"dushmem": row.samples[0], "nvshmem": row.samples[1]},
-        "dushmem": estimate(row.time(Library::Dushmem)),
-        "nvshmem": estimate(row.time(Library::Nvshmem)),
         "times_faster": estimate(row.ratio()),
         "target": rows::target(row),
         "verdict": rows::verdict(row).word(),
-    })
+    });
+    for library in Library::ALL {
+        found["samples"][library.key()] = json!(row.samples[library as usize]);
+        found[library.key()] = estimate(row.time(library));
+    }
+    found
 }
 
 #[cfg(test)]
 pub mod tests {
     use super::*;
-    use crate::gpu::measure::{Failed, Key, Mode};
+    use crate::gpu::measure::{Failed, Key};
 
     /// Three rows: faster, slower, alone.
     pub fn results() -> Results {
         let row = |name: &str, ours: &[f64], theirs: &[f64]| Measured {
             key: Key { name: name.into(), pes: 2, mode: Mode::Mps },
-            samples: [ours.to_vec(), theirs.to_vec()],
+            samples: [ours.to_vec(), theirs.to_vec(), vec![], vec![]],
         };
         Results {
             gpu: "one GPU".into(),
@@ -168,12 +212,39 @@ pub mod tests {
             "| raw cudaMemcpyAsync 256 MiB | 2 | MPS | 190 | \u{2013} |  |  |  |",
             "1 rows meet their target, 0 within noise, 1 miss it, 2 have no figure beside them.",
             "- NVSHMEM, 8 PEs, plain: gone",
-            "reaches 95 % of cudaMemcpyAsync",
+            "(MPS) reaches 95 % of cudaMemcpyAsync",
             "- on stream barrier_all: without MPS",
         ] {
             assert!(text.contains(line), "{line}\n{text}");
         }
         assert!(!text.contains("- host malloc"), "only rows that are there");
+    }
+
+    #[test]
+    fn a_gpu_each_beside_several() {
+        let mut found = results();
+        found.gpu = "2 GPUs".into();
+        found.rows.iter_mut().for_each(|row| row.key.mode = Mode::Each);
+        found.rows[0].key.name = "on stream float_sum_reduce 4 MiB".into();
+        found.rows[0].samples = [vec![22.0], vec![33.0], vec![35.2], vec![30.8]];
+        let text = markdown(&found, Some("gpu.svg"));
+        for line in [
+            "processes with a GPU each",
+            "| operation | PEs | mode | dushmem | NVSHMEM | NCCL | NCCL, windows | times faster | target | |",
+            "|---|--:|---|--:|--:|--:|--:|--:|--:|---|",
+            "| on stream float_sum_reduce 4 MiB | 2 | a GPU each | 22.0 | 33.0 | 35.2 | 30.8 | 1.40 | 1.30 | met |",
+            "| host int_g <&> | 2 | a GPU each | 10.0 (10.0\u{2013}11.0) | 1.00 | \u{2013} | \u{2013} |",
+            "(a GPU each) reaches 95 % of cudaMemcpyAsync's speed (target 93 %)",
+            "fastest of the others",
+            "- on stream float_sum_reduce: with a GPU for each PE",
+        ] {
+            assert!(text.contains(line), "{line}\n{text}");
+        }
+        assert_eq!(title(&found), "dushmem beside NVSHMEM and NCCL, with a GPU each");
+        assert_eq!(title(&results()), "dushmem beside NVSHMEM, on one GPU");
+        let value: Value = serde_json::from_str(&json(&found)).unwrap();
+        assert_eq!(value["rows"][0]["nccl"]["median"], 35.2);
+        assert_eq!(value["rows"][0]["samples"]["nccl_windows"], json!([30.8]));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The results as a picture: a bar a row, how many times faster dushmem is, on a logarithmic scale.
 use super::measure::{Estimate, Measured, Results};
-use super::page::times;
+use super::page::{beside, times};
 use super::rows::{self, Verdict};
 use std::fmt::Write;
 
@@ -51,10 +51,11 @@ pub fn svg(results: &Results) -> Option<String> {
     let height = bottom + 44.0;
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height:.0}\" width=\"{WIDTH}\" \
-         height=\"{height:.0}\" role=\"img\">\n<title>How many times faster dushmem is than NVSHMEM, row by row</title>\n\
-         <style>{STYLE}</style>\n<rect class=\"ground\" width=\"{WIDTH}\" height=\"{height:.0}\" rx=\"8\"/>\n"
+         height=\"{height:.0}\" role=\"img\">\n<title>How many times faster dushmem is than {}, row by row</title>\n\
+         <style>{STYLE}</style>\n<rect class=\"ground\" width=\"{WIDTH}\" height=\"{height:.0}\" rx=\"8\"/>\n",
+        beside(results)
     );
-    text(&mut out, 16.0, 28.0, "title", "How many times faster than NVSHMEM");
+    text(&mut out, 16.0, 28.0, "title", &format!("How many times faster than {}", beside(results)));
     text(&mut out, 16.0, 46.0, "soft", &format!("{}; {}", results.gpu, results.versions.join("; ")));
     text(
         &mut out,

@@ -2,6 +2,7 @@
 use crate::bind::Bind;
 use crate::error::RunError;
 use crate::foreign;
+use crate::gpu_bind::GpuBind;
 use crate::gpus::Share;
 use clap::{CommandFactory, Parser};
 use dushmem_boot::launch::MAX_PES;
@@ -61,6 +62,11 @@ pub struct Cli {
     #[arg(long, value_name = "HOW")]
     pub gpu_share: Option<Share>,
 
+    /// GPU of each PE, which then sees no other: none, each (those that are visible here, in turn), or a list as 0,1 or
+    /// of names of nvidia-smi -L, whose entries are given out in turn
+    #[arg(long, value_name = "HOW", default_value = "none")]
+    pub gpu_bind: GpuBind,
+
     /// Run every PE under gdb, or PE K only (then in this terminal). Every PE: each in an xterm where there
     /// is a display, else without interaction, printing a backtrace where a PE crashes
     #[arg(long, value_name = "K", num_args = 0..=1, require_equals = true, default_missing_value = "all",
@@ -102,7 +108,8 @@ pub struct Args {
 }
 
 /// Options that take the next word as their value.
-pub const WITH_VALUE: [&str; 7] = ["-n", "-x", "--np", "--env", "--timeout", "--bind", "--gpu-share"];
+pub const WITH_VALUE: [&str; 8] =
+    ["-n", "-x", "--np", "--env", "--timeout", "--bind", "--gpu-share", "--gpu-bind"];
 
 /// Reads the command line, `words` with the program's name first.
 pub fn read(words: impl Iterator<Item = OsString>) -> Result<Args, RunError> {

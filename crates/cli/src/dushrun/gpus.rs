@@ -162,11 +162,15 @@ fn mps(by: &str, get: &dyn Fn(&str) -> Option<OsString>) -> Result<Sharing, RunE
 
 /// GPUs that a program started from here can see.
 fn count(get: &dyn Fn(&str) -> Option<OsString>) -> usize {
+    visible(there(), get("CUDA_VISIBLE_DEVICES").as_deref())
+}
+
+/// GPUs of this machine.
+pub fn there() -> usize {
     let digits = |name: &str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
     let names = std::fs::read_dir(Path::new("/dev")).into_iter().flatten().flatten();
     let names = names.filter_map(|entry| entry.file_name().into_string().ok());
-    let there = names.filter(|name| name.strip_prefix("nvidia").is_some_and(digits)).count();
-    visible(there, get("CUDA_VISIBLE_DEVICES").as_deref())
+    names.filter(|name| name.strip_prefix("nvidia").is_some_and(digits)).count()
 }
 
 /// As many of `there` GPUs as the variable lets a program see.

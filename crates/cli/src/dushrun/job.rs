@@ -5,7 +5,7 @@ use crate::error::{OWN_FAILURE, RunError, TIMED_OUT, start_error, system};
 use crate::keeper::Keeper;
 use crate::output::{End, Output};
 use crate::plan::{PePlan, Plan, Program, as_path, is_script};
-use crate::{descendants, gpus, hang};
+use crate::{descendants, gpu_bind, gpus, hang};
 use dushmem_boot::Call;
 use dushmem_boot::job::{JobPage, PeState};
 use dushmem_boot::launch::{LaunchLine, MAX_PES, Message, VARIABLE};
@@ -158,12 +158,17 @@ impl Job<'_> {
             self.gpus.variables.iter().map(|(name, value)| assigned(name, value)).collect();
         for (pe, plan) in self.plan.pes.iter().enumerate() {
             line.pe = pe;
-            let own = [
+            let mut own = vec![
                 c_string(format!("{VARIABLE}={line}")),
                 c_string(format!("DUSHMEM_PE={pe}")),
                 c_string(format!("DUSHMEM_NPES={}", line.npes)),
             ];
-            let inherited = plan.env.iter().filter(|variable| !self.gpus.sets(variable.to_bytes()));
+            own.extend(plan.gpu.as_ref().map(|gpu| c_string(gpu_bind::assigned(gpu))));
+            let other = |variable: &CStr| {
+                let bound = plan.gpu.is_some() && gpu_bind::is_variable(variable);
+                !bound && !self.gpus.sets(variable.to_bytes())
+            };
+            let inherited = plan.env.iter().filter(|variable| other(variable));
             let env: Vec<&CStr> = inherited.chain(&shared).chain(&own).map(CString::as_c_str).collect();
             let pid = self.start_one(pe, plan, &env, &null, file_limit, &mut spawner)?;
             self.by_pid.insert(pid, pe);

@@ -9,6 +9,7 @@ mod debugger;
 mod descendants;
 mod error;
 mod foreign;
+mod gpu_bind;
 mod gpus;
 mod hang;
 mod job;

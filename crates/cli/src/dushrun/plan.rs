@@ -26,6 +26,8 @@ pub struct PePlan {
     pub program: std::rc::Rc<Program>,
     /// The inherited environment with the part's own variables.
     pub env: std::rc::Rc<Vec<CString>>,
+    /// The GPUs that it sees, where that is not as it was here.
+    pub gpu: Option<String>,
     /// CPUs, where they are bound.
     pub cpus: Option<CpuSet>,
     /// Reads dushrun's standard input.
@@ -78,6 +80,7 @@ impl Plan {
         let debugged = cli.gdb.and_then(|_| (0..total).find(|&pe| here(pe)));
         let reader = debugged.unwrap_or(0);
 
+        let gpus_there = cli.gpu_bind.there();
         let mut pes = Vec::with_capacity(total);
         for (part, count) in parts.iter().zip(counts) {
             let program = std::rc::Rc::new(program(&part.command)?);
@@ -91,8 +94,9 @@ impl Plan {
                     None => program.clone(),
                 };
                 let cpus = cli.bind.cpus(pe, total, &usable).map_err(RunError::Arguments)?;
+                let gpu = cli.gpu_bind.of(pe, &env, gpus_there)?;
                 let direct = (total == 1 && !cli.prefix_output) || debugged == Some(pe);
-                pes.push(PePlan { program, env: env.clone(), cpus, stdin: pe == reader, direct });
+                pes.push(PePlan { program, env: env.clone(), gpu, cpus, stdin: pe == reader, direct });
             }
         }
         Ok(Plan {

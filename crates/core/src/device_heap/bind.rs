@@ -1,12 +1,14 @@
 //! Choosing the devices of a job. All PEs take part; nothing is chosen before each of them knows its own.
 use super::courier::{Courier, Listener};
 use super::driver::{Agreed, HeapDevice, Identity, Sharing};
-use super::grow::{Chunk, Peers};
+use super::grow::{Chunk, Peers, Wanted};
 use super::heap::{Chunks, DeviceHeap, Parts, Plan};
 use super::kernels::Tables;
-use crate::device::{Device, KernelState};
+use super::links;
+use crate::device::Device;
 use crate::env::{DebugLevel, HeapKind};
 use crate::error::{Call, Error, Result};
+use crate::laps::Laps;
 use crate::size::Size;
 use crate::sync::tag;
 use crate::window::DEVICE_BASE;
@@ -60,6 +62,9 @@ struct Offer {
     concurrent: u32,
     chunks: u32,
     host: u32,
+    /// Most blocks of a collective, as the environment says; 0: it does not.
+    blocks: u32,
+    reserved: u32,
 }
 
 /// How far a PE is.
@@ -93,12 +98,18 @@ fn agree(offers: &[Offer]) -> Agreed {
     let sharing = match () {
         _ if in_threads(offers) => Sharing::Threads,
         _ if on_one == 1 => Sharing::Alone,
-        _ if offers.iter().all(|offer| offer.concurrent != 0) => Sharing::Concurrent,
+        // Who has a device alone need not be a client of MPS.
+        _ if offers.iter().all(|offer| offer.concurrent != 0 || with(offer) == 1) => Sharing::Concurrent,
         _ => Sharing::Turns,
     };
+    let first = |at: usize| offers.iter().position(|other| other.uuid == offers[at].uuid) == Some(at);
+    let devices = (0..offers.len()).filter(|&at| first(at)).count() as u32;
     // A multiprocessor takes two blocks of such a kernel, so two of different teams run at the same time.
-    let blocks = offers.iter().map(|offer| offer.processors / with(offer)).min();
-    Agreed { sharing, on_one, blocks: blocks.unwrap_or(1).clamp(1, Agreed::MOST_BLOCKS) }
+    let resident = offers.iter().map(|offer| offer.processors / with(offer)).min();
+    let asked = offers.iter().map(|offer| offer.blocks).filter(|&blocks| blocks > 0).min();
+    let most = asked.unwrap_or(if devices > 1 { Agreed::LINK_BLOCKS } else { Agreed::MOST_BLOCKS });
+    let blocks = resident.unwrap_or(1).min(most).clamp(1, Agreed::MOST_BLOCKS);
+    Agreed { sharing, on_one, devices, blocks }
 }
 
 /// Whether PEs are threads of one process.
@@ -152,21 +163,26 @@ impl World {
         let (Some(device), Some(world)) = (slot.device, slot.world.get().and_then(Weak::upgrade)) else {
             return Ok(None);
         };
-        if self.device_heap().is_none()
-            && let Some(heap) = self.bind(call, device.bind(&world, insist))?
-        {
-            let _one = slot.changing();
-            heap.publish_all(self)?;
-            let state: KernelState = heap.kernel_state(self);
-            heap.device.set_state(&state)?;
-            let _ = slot.bound.set(heap);
+        if self.device_heap().is_none() {
+            let mut laps = Laps::begin();
+            let found = device.bind(&world, insist);
+            if let Ok(Some(found)) = &found {
+                laps.inner("choice", found.steps());
+            }
+            let asked = matches!(found, Ok(Some(_)));
+            self.bind(call, found, &mut laps)?;
+            if asked && self.device_heap().is_some() {
+                // What the host's heap has already.
+                self.let_kernels_reach(call, self.heap().high_water())?;
+                self.note(DebugLevel::Info, || format!("start of the device: {}", laps.shown()));
+            }
         }
         Ok(self.device_heap())
     }
 
     /// Binds what each PE has found. Collective.
-    fn bind(&self, call: Call, found: Result<Option<Arc<dyn HeapDevice>>>) -> Result<Option<DeviceHeap>> {
-        let (me, n, settings) = (self.my_pe() as usize, self.n_pes() as usize, self.settings());
+    fn bind(&self, call: Call, found: Result<Option<Arc<dyn HeapDevice>>>, laps: &mut Laps) -> Result<()> {
+        let (me, settings) = (self.my_pe() as usize, self.settings());
         let listener = Listener::new();
         let mut mine = match &found {
             Ok(Some(device)) => Offer::of(&device.identity()),
@@ -176,12 +192,14 @@ impl World {
         mine.pid = dushmem_os::fault::pid();
         mine.most = settings.device_heap.unwrap_or(0);
         mine.host = (settings.heap_kind == HeapKind::Host).into();
+        mine.blocks = settings.collective_blocks;
         match &listener {
             Ok((_, token)) => mine.token = *token,
             Err(_) => mine.state = offered::ERROR,
         }
         let sign = tag(&[call as u64, 0xb15d]);
         let all = self.exchange(self.world_team(), call, sign, 0, bytemuck::bytes_of(&mine));
+        laps.lap("offers");
         let ready = found.and_then(|found| listener.map(|(listener, _)| (found, listener)));
         let all = match all {
             Ok(all) => all,
@@ -196,7 +214,7 @@ impl World {
         }
         let (found, listener) = ready?;
         let chosen = offers.iter().all(|offer| offer.state == offered::DEVICE);
-        let Some(device) = found.filter(|_| chosen) else { return Ok(None) };
+        let Some(device) = found.filter(|_| chosen) else { return Ok(()) };
         let differs = |what: &str, value: fn(&Offer) -> u64| match offers
             .iter()
             .position(|offer| value(offer) != value(&offers[0]))
@@ -212,38 +230,61 @@ impl World {
         differs("DUSHMEM_HEAP_KIND (0: device, 1: host)", |offer| offer.host.into())?;
         let (agreed, plan) = (agree(&offers), plan(&offers, self.team_slots(), settings.heap_size)?);
         device.set_agreed(agreed);
-        let parts = match settings.heap_kind {
-            HeapKind::Device => self.lay_out(call, &*device, &offers, plan, listener)?,
-            HeapKind::Host => self.pin_window(call, &*device)?,
+        if agreed.devices > 1 && settings.heap_kind == HeapKind::Device {
+            let uuids: Vec<_> = offers.iter().map(|offer| offer.uuid).collect();
+            self.all_well(call, "looking for links between devices", links::check(self, &*device, &uuids))?;
+        }
+        // Where this gives an error, all PEs have one. From here on each goes on to the last exchange, in which they tell each
+        // other of what comes after it.
+        let laid = match settings.heap_kind {
+            HeapKind::Device => self.lay_out(call, &*device, &offers, plan, listener, laps)?,
+            HeapKind::Host => self.pin_window(&*device),
         };
-        let Laid { slice, delta, mapped, chunks, courier } = parts;
-        let reach =
-            |pe: usize| if self.kernels_reach(pe) { delta[pe] as i64 } else { KernelState::UNREACHABLE };
-        let seen: Vec<i64> = (0..n).map(reach).collect();
-        let tables = Tables::make(&*device, &seen, plan.slots);
-        let tables = self.all_well(call, "making the kernels' tables", tables)?;
-        self.note(DebugLevel::Info, || {
-            let (name, sharing) = (device.name(), agreed.sharing);
-            format!("device {name}, {sharing:?}, {} PEs on one, {} blocks", agreed.on_one, agreed.blocks)
+        let Laid { slice, delta, mapped, chunks, courier, reached } = laid;
+        let tables = reached.and_then(|()| match slice {
+            0 => device.table(Tables::bytes(plan.pes, plan.slots)),
+            slice => Ok(slice + plan.tables_at()),
         });
         let kind = settings.heap_kind;
         let same = |offer: &Offer| offers.iter().position(|other| other.uuid == offer.uuid).unwrap_or(0);
         let (first, host_streams) = (offers.iter().map(same).collect(), self.internals().streams);
-        Ok(Some(DeviceHeap::new(Parts {
-            device,
-            agreed,
-            kind,
-            me,
-            plan,
-            first,
-            host_streams,
-            slice,
-            delta,
-            mapped,
-            chunks,
-            courier,
-            tables,
-        })))
+        let (name, starting) = (device.name(), Arc::clone(&device));
+        let one = self.devices().changing();
+        if tables.is_err() {
+            // Memory that is being zeroed can't be given back.
+            let _ = starting.ready();
+        }
+        let told = tables.and_then(|tables| {
+            let tables = Tables::at(tables, plan.pes, plan.slots);
+            let heap = DeviceHeap::new(Parts {
+                device,
+                agreed,
+                kind,
+                me,
+                plan,
+                first,
+                host_streams,
+                slice,
+                delta,
+                mapped,
+                chunks,
+                courier,
+                tables,
+            });
+            heap.tell(self)?;
+            Ok(heap)
+        });
+        laps.inner("tables", starting.steps());
+        let heap = self.all_well(call, "preparing the devices", told)?;
+        laps.lap("ready on all");
+        let _ = self.devices().bound.set(heap);
+        drop(one);
+        self.note(DebugLevel::Info, || {
+            let sharing = agreed.sharing;
+            let Agreed { on_one, devices, blocks, .. } = agreed;
+            format!("device {name}, one of {devices}, {sharing:?}, {on_one} PEs on one, {blocks} blocks")
+        });
+        Ok(())
     }
 
     /// The slices, with memory for the library's part.
@@ -254,34 +295,38 @@ impl World {
         offers: &[Offer],
         plan: Plan,
         listener: Listener,
+        laps: &mut Laps,
     ) -> Result<Laid> {
         let (me, n, stride) = (self.my_pe() as usize, plan.pes, plan.stride);
         let here = in_threads(offers);
         let chunks = offers.iter().all(|offer| offer.chunks != 0);
         let need = if chunks { plan.chunk(0, plan.heap_at()) } else { plan.slice };
-        let (mut slice, mut courier) = (0, None);
+        let (mut slice, mut courier, mut before) = (0, None, Ok(()));
         let mut delta: Box<[isize]> = (0..n).map(|pe| (((pe + n - me) % n) * stride) as isize).collect();
+        let total = n.checked_mul(stride).ok_or_else(|| too_much(n, stride));
         if here {
             // One reservation, of PE 0's device, in which every PE has its place.
-            let total = n.checked_mul(stride).ok_or_else(|| too_much(n, stride));
-            let base = if me == 0 && chunks { total.and_then(|total| reserve(device, total)) } else { Ok(0) };
-            let said = base.as_ref().map_or(0u64, |&base| base as u64);
-            let sign = tag(&[call as u64, 0xba5e]);
-            let all = self.exchange(self.world_team(), call, sign, 0, &said.to_ne_bytes());
-            self.all_well(call, "reserving addresses for device memory", base)?;
-            let base = u64::from_ne_bytes(all?[..8].try_into().unwrap_or_default()) as usize;
-            slice = base + me * stride;
+            let base = match me {
+                0 if chunks => total.and_then(|total| reserve(device, total)),
+                _ => Ok(0),
+            };
+            let said = *base.as_ref().unwrap_or(&0);
+            let base = base.and(self.everybodys(call, said).map(|all| all[0]));
+            before = match base {
+                // Its own error is the one that all get to know.
+                Ok(0) if chunks => Err(Error::Device("PE 0 could reserve no addresses".into())),
+                base => base.map(|base| slice = base + me * stride),
+            };
             delta = (0..n).map(|pe| (pe as isize - me as isize) * stride as isize).collect();
-        } else {
-            if chunks {
-                let base = n.checked_mul(stride).ok_or_else(|| too_much(n, stride));
-                let base = base.and_then(|total| reserve(device, total));
-                slice = self.all_well(call, "reserving addresses for device memory", base)?;
-            }
-            let others: Vec<_> = offers.iter().map(|offer| (offer.token, offer.pid)).collect();
-            if n > 1 && chunks {
-                let met = listener.meet(me, &others);
-                courier = Some(self.all_well(call, "meeting to pass device memory", met)?);
+        } else if chunks {
+            before = total.and_then(|total| reserve(device, total)).map(|base| slice = base);
+            laps.lap("addresses");
+            // Also a PE that has failed meets the others, which would wait for it.
+            if n > 1 {
+                let others: Vec<_> = offers.iter().map(|offer| (offer.token, offer.pid)).collect();
+                let met = listener.meet(me, &others).map(|met| courier = Some(met));
+                before = before.and(met);
+                laps.lap("meeting");
             }
         }
         let peers = match &courier {
@@ -290,14 +335,21 @@ impl World {
             None => Peers::Told,
         };
         let others = |pe: usize| slice.wrapping_add_signed(delta[pe]);
-        let Chunk { own, theirs, at } = self.chunk(call, device, peers, 0, slice, &others, need)?;
+        let wanted = Wanted { number: 0, at: slice, others: &others, bytes: need, peers };
+        let Chunk { own, theirs, mut at, mut reached } = self.chunk(call, device, &wanted, before, laps)?;
         if !chunks {
             // Each lies where the driver has put it.
             slice = at[me];
-            let at = if here { self.everybodys(call, slice)? } else { at };
+            if here {
+                match self.everybodys(call, slice) {
+                    Ok(all) => at = all,
+                    Err(error) => reached = Err(error),
+                }
+            }
             delta = at.iter().map(|&at| at.wrapping_sub(slice) as isize).collect();
         }
-        Ok(Laid { slice, delta, mapped: need, chunks: Chunks { own: vec![own], theirs }, courier })
+        let chunks = Chunks { own: vec![own], theirs };
+        Ok(Laid { slice, delta, mapped: need, chunks, courier, reached })
     }
 
     /// One number of each PE.
@@ -311,17 +363,17 @@ impl World {
     }
 
     /// Lets the device use the host's heaps of all PEs.
-    fn pin_window(&self, call: Call, device: &dyn HeapDevice) -> Result<Laid> {
+    fn pin_window(&self, device: &dyn HeapDevice) -> Laid {
         let window = self.window();
         let (slice, (heap, len)) = (window.slice() as usize, window.heap());
-        let mut done = Ok(());
+        let mut reached = Ok(());
         for pe in 0..self.n_pes() as usize {
             // SAFETY: mapped as long as this world lives, which owns the heap that unpins it.
-            done = done.and_then(|()| unsafe { device.pin(window.peer(slice, pe), heap + len - slice) });
+            reached =
+                reached.and_then(|()| unsafe { device.pin(window.peer(slice, pe), heap + len - slice) });
         }
-        self.all_well(call, "letting the device use the heaps of the host", done)?;
-        let delta = window.deltas().into();
-        Ok(Laid { slice: 0, delta, mapped: 0, chunks: Chunks::default(), courier: None })
+        let (delta, chunks) = (window.deltas().into(), Chunks::default());
+        Laid { slice: 0, delta, mapped: 0, chunks, courier: None, reached }
     }
 }
 
@@ -332,6 +384,8 @@ struct Laid {
     mapped: usize,
     chunks: Chunks,
     courier: Option<Courier>,
+    /// Whether this PE has the memory of the others in its reach.
+    reached: Result<()>,
 }
 
 fn too_much(n: usize, stride: usize) -> Error {
@@ -375,9 +429,36 @@ mod tests {
         );
         assert_eq!(shared(&[offer(1, 10, true), offer(1, 11, false)]), Sharing::Turns);
         assert_eq!(shared(&[offer(1, 10, false), offer(1, 10, false)]), Sharing::Threads);
-        let agreed = agree(&[offer(1, 10, true), offer(1, 11, true), offer(2, 12, true)]);
-        assert_eq!((agreed.on_one, agreed.blocks), (2, 66));
+        // A PE alone on its device says nothing about MPS; those that share one do.
+        assert_eq!(
+            shared(&[offer(1, 10, true), offer(1, 11, true), offer(2, 12, false)]),
+            Sharing::Concurrent
+        );
+        assert_eq!(shared(&[offer(1, 10, false), offer(1, 11, false), offer(2, 12, true)]), Sharing::Turns);
+    }
+
+    #[test]
+    fn blocks_fit_the_device_and_the_link() {
+        let agreed = agree(&[offer(1, 10, true), offer(1, 11, true)]);
+        assert_eq!((agreed.on_one, agreed.devices, agreed.blocks), (2, 1, 66));
         assert_eq!(agree(&vec![offer(1, 10, true); 8]).blocks, 16);
+        let agreed = agree(&[offer(2, 10, true), offer(1, 11, true), offer(2, 12, true)]);
+        assert_eq!((agreed.on_one, agreed.devices, agreed.blocks), (2, 2, Agreed::LINK_BLOCKS));
+        let asked = |blocks: [u32; 2]| {
+            let of = |device: u8, blocks| Offer { blocks, ..offer(device, device.into(), false) };
+            agree(&[of(1, blocks[0]), of(2, blocks[1])]).blocks
+        };
+        assert_eq!([asked([0, 0]), asked([8, 16]), asked([0, 100]), asked([500, 500])], [64, 8, 100, 128]);
+    }
+
+    #[test]
+    fn kernels_are_on_a_device_at_the_same_time() {
+        let at_once = |offers: &[Offer]| agree(offers).at_once();
+        assert_eq!(at_once(&[offer(1, 10, true), offer(2, 11, true)]), 1);
+        assert_eq!(at_once(&[offer(1, 10, true), offer(1, 11, true), offer(2, 12, true)]), 2);
+        // Each has the whole device in its turn; threads of a process share it.
+        assert_eq!(at_once(&[offer(1, 10, false), offer(1, 11, false)]), 1);
+        assert_eq!(at_once(&[offer(1, 10, false), offer(1, 10, false), offer(2, 10, false)]), 2);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::amo::AmoRequest;
 use crate::coll::reduce::Reducer;
 use crate::device::{DeviceMemory, Export, KernelState, KernelTeam};
 use crate::error::Result;
+use crate::laps::Step;
 use std::fmt::Debug;
 
 /// The device that a PE uses, as its peers have to know it.
@@ -25,6 +26,19 @@ pub struct Identity {
     /// Whether peers in other processes import chunks by file descriptor ([`Export::Fd`]); otherwise a heap is one
     /// chunk, and lies where the driver puts it.
     pub chunks: bool,
+}
+
+/// What a device can do with the memory of another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Link {
+    /// Load, store, and atomic operations.
+    Whole,
+    /// Load and store; its atomic operations there are none for others.
+    WithoutAtomics,
+    /// Nothing.
+    Missing,
+    /// This process does not see the other one: what can be done is found out by doing it.
+    Unseen,
 }
 
 /// How the PEs of a job that use one device share it.
@@ -47,6 +61,8 @@ pub struct Agreed {
     pub sharing: Sharing,
     /// Most PEs that use one device.
     pub on_one: u32,
+    /// Devices that PEs use.
+    pub devices: u32,
     /// Most blocks of a collective kernel that can run at the same time on every PE, at least 1: the same number on
     /// all PEs.
     pub blocks: u32,
@@ -55,6 +71,18 @@ pub struct Agreed {
 impl Agreed {
     /// Blocks for which a collective's slot has flags.
     pub const MOST_BLOCKS: u32 = 128;
+    /// Blocks, where PEs have different devices and nobody says how many: so many fill the link between two of them, and
+    /// leave multiprocessors to the program.
+    pub const LINK_BLOCKS: u32 = 64;
+
+    /// PEs, at most, whose kernels are on one device at the same time, and have to be resident beside each other. Where
+    /// PEs take turns each has all of the device in its turn.
+    pub fn at_once(&self) -> u32 {
+        match self.sharing {
+            Sharing::Threads | Sharing::Concurrent => self.on_one,
+            Sharing::Alone | Sharing::Turns => 1,
+        }
+    }
 }
 
 /// A reduction of vectors that lie in memory which the device addresses: element i of every destination becomes
@@ -80,6 +108,11 @@ pub trait HeapDevice: Debug + Send + Sync {
     /// See [`Identity`].
     fn identity(&self) -> Identity;
 
+    /// What this device can do with the memory of another one, whose name is that of its [`Identity`].
+    fn link(&self, _other: &[u8; 16]) -> Link {
+        Link::Unseen
+    }
+
     /// Free memory of the device, in bytes.
     fn free_memory(&self) -> Result<u64>;
 
@@ -93,6 +126,32 @@ pub trait HeapDevice: Debug + Send + Sync {
     /// Dropping it gives the memory back; nobody uses it then.
     fn allocate(&self, at: usize, bytes: usize) -> Result<Box<dyn DeviceMemory>>;
 
+    /// As [`HeapDevice::allocate`], but the memory is zeroed only when [`HeapDevice::ready`] has returned.
+    fn begin_allocate(&self, at: usize, bytes: usize) -> Result<Box<dyn DeviceMemory>> {
+        self.allocate(at, bytes)
+    }
+
+    /// Begins to copy bytes of the host to own memory, after it was zeroed.
+    ///
+    /// # Safety
+    /// The destination is valid, and the bytes stay as they are, until [`HeapDevice::ready`].
+    unsafe fn fill(&self, dest: usize, bytes: &[u8]) -> Result<()> {
+        // SAFETY: as the caller promises.
+        unsafe { self.copy(dest, bytes.as_ptr() as usize, bytes.len())? };
+        self.flush()
+    }
+
+    /// Waits for what was begun when the device was found, by [`HeapDevice::begin_allocate`] and by [`HeapDevice::fill`]:
+    /// from then on nothing that the PE calls waits for kernels of the program.
+    fn ready(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// How long it took, step by step, to begin to use the device, and what [`HeapDevice::ready`] has waited for.
+    fn steps(&self) -> Vec<Step> {
+        Vec::new()
+    }
+
     /// A peer's memory, from what it exported, at `at` in reserved address space (anywhere for [`Export::Opaque`]).
     fn import(&self, export: &Export, at: usize, bytes: usize) -> Result<Box<dyn DeviceMemory>>;
 
@@ -102,6 +161,12 @@ pub trait HeapDevice: Debug + Send + Sync {
     /// # Safety
     /// The range is mapped until it is unpinned.
     unsafe fn pin(&self, at: usize, bytes: usize) -> Result<()>;
+
+    /// Whether the device's atomic operations on memory of the host are atomic against those of CPUs, and of other
+    /// devices.
+    fn shares_atomics(&self) -> bool {
+        true
+    }
 
     /// Ends what [`HeapDevice::pin`] began.
     fn unpin(&self, at: usize) -> Result<()>;
@@ -178,7 +243,8 @@ pub trait HeapDevice: Debug + Send + Sync {
     /// Has kernels of all modules of the PE, also of those that come later, know this state: units that were registered
     /// ([`Device::add_module`](crate::device::Device::add_module)), modules that the program names, the library's own.
     /// The tables that it points to are device addresses, made by [`HeapDevice::table`]. Fields that only the driver
-    /// knows are 0 here and filled in by it: `notice`, and `proxy` where PEs are hidden (`remote`).
+    /// knows are 0 here and filled in by it: `notice`, and `proxy` where kernels post requests
+    /// ([`KernelState::posts`]).
     fn set_state(&self, state: &KernelState) -> Result<()>;
 
     /// Memory for a table that kernels read, zeroed; lives as long as the device.

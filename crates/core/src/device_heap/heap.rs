@@ -3,6 +3,7 @@
 //! A slice is `[internals | heap]`, as in the host's memory. A process reserves address space for the slices of all
 //! PEs, rotated as there: its own at the base, so that a heap object has one address on all PEs. PEs that are
 //! threads share one reservation, in which each has its place. Memory is put into the slices in chunks, all PEs alike.
+use super::beside::Beside;
 use super::courier::Courier;
 use super::driver::{Agreed, HeapDevice, Sharing};
 use super::kernels::Tables;
@@ -41,9 +42,14 @@ impl Plan {
         self.slots * DeviceSlot::bytes(self.pes)
     }
 
+    /// Where the tables for kernels begin in a slice.
+    pub(super) fn tables_at(&self) -> usize {
+        (self.streams_at() + self.slots * stream_bytes(self.pes)).next_multiple_of(64)
+    }
+
     /// Where the heap begins in a slice.
     pub(super) fn heap_at(&self) -> usize {
-        (self.streams_at() + self.slots * stream_bytes(self.pes)).next_multiple_of(64 << 10)
+        (self.tables_at() + Tables::bytes(self.pes, self.slots)).next_multiple_of(64 << 10)
     }
 }
 
@@ -65,6 +71,7 @@ pub struct DeviceHeap {
     pub(super) chunks: Mutex<Chunks>,
     pub(super) courier: Option<Courier>,
     pub(super) tables: Tables,
+    pub(super) beside: Mutex<Beside>,
     /// By PE: the lowest one that uses the same device.
     first: Box<[usize]>,
     /// Own address of the words for streams.
@@ -116,6 +123,7 @@ impl DeviceHeap {
             chunks: Mutex::new(chunks),
             courier,
             tables,
+            beside: Mutex::default(),
             first,
             streams: if slice == 0 { host_streams } else { slice + plan.streams_at() },
         }
@@ -134,6 +142,13 @@ impl DeviceHeap {
     /// How PEs share devices.
     pub fn sharing(&self) -> Sharing {
         self.agreed.sharing
+    }
+
+    /// How this PE shares its device: alone, where only others share theirs.
+    pub fn own_sharing(&self) -> Sharing {
+        let others = (0..self.plan.pes).filter(|&pe| pe != self.me);
+        let shared = others.map(|pe| self.first[pe]).any(|first| first == self.first[self.me]);
+        if shared || self.sharing() == Sharing::Threads { self.sharing() } else { Sharing::Alone }
     }
 
     /// Which heap kernels use.
@@ -201,6 +216,7 @@ impl DeviceHeap {
     pub(crate) fn close_peers(&self, world: &World) -> Result<()> {
         self.mapped.store(0, Ordering::Release);
         self.chunks().theirs.clear();
+        self.close_beside();
         if self.kind == HeapKind::Host {
             let slice = world.window().slice() as usize;
             for pe in 0..self.plan.pes {

@@ -1,11 +1,12 @@
 //! What kernels on a device with memory of its own know of their PE, and teams as they see them.
-use super::driver::{HeapDevice, Sharing};
-use super::heap::DeviceHeap;
+use super::driver::Sharing;
+use super::heap::{DeviceHeap, Plan};
 use crate::coll::device_slot::DeviceSlot;
 use crate::device::{KernelState, KernelTeam};
 use crate::env::HeapKind;
-use crate::error::{Error, Result, line};
-use crate::team::Team;
+use crate::error::{Call, Error, Result, line};
+use crate::proxy::queue_pairs;
+use crate::team::{Team, handles};
 use crate::world::World;
 use std::sync::Arc;
 
@@ -21,23 +22,22 @@ pub(super) struct Tables {
 }
 
 impl Tables {
-    /// Tables that hold `delta`, and no team.
-    pub(super) fn make(device: &dyn HeapDevice, delta: &[i64], slots: usize) -> Result<Tables> {
-        let n = delta.len();
-        let tables = Tables {
-            delta: device.table(size_of_val(delta))?,
-            teams: device.table(slots * size_of::<KernelTeam>())?,
-            pes: device.table(slots * n * size_of::<u32>())?,
-        };
-        let none = vec![KernelTeam::NONE; slots];
-        // SAFETY: fresh tables of these sizes; the sources live until the flush.
-        unsafe {
-            device.copy(tables.delta, delta.as_ptr() as usize, size_of_val(delta))?;
-            device.copy(tables.teams, none.as_ptr() as usize, size_of_val(&none[..]))?;
-        }
-        device.flush()?;
-        Ok(tables)
+    /// Bytes of all of them in a world of so many PEs.
+    pub(super) fn bytes(pes: usize, slots: usize) -> usize {
+        pes * size_of::<i64>() + slots * (size_of::<KernelTeam>() + pes * size_of::<u32>())
     }
+
+    /// Tables at that address of the device's memory.
+    pub(super) fn at(address: usize, pes: usize, slots: usize) -> Tables {
+        let teams = address + pes * size_of::<i64>();
+        Tables { delta: address, teams, pes: teams + slots * size_of::<KernelTeam>() }
+    }
+}
+
+/// The bytes of what tables are made of.
+fn bytes_of<T: Copy>(entries: &[T]) -> &[u8] {
+    // SAFETY: numbers, or teams, which are numbers without holes.
+    unsafe { core::slice::from_raw_parts(entries.as_ptr().cast(), size_of_val(entries)) }
 }
 
 impl DeviceHeap {
@@ -56,7 +56,9 @@ impl DeviceHeap {
         let strict = if world.settings().strict { KernelState::STRICT } else { 0 };
         let threads = self.agreed.sharing == Sharing::Threads && self.agreed.on_one as usize == self.plan.pes;
         let near = if threads && matches!(self.kind, HeapKind::Device) { KernelState::NEAR } else { 0 };
-        KernelState {
+        let reached = |pe: usize| if world.kernels_reach(pe) { self.delta[pe] as i64 } else { KernelState::UNREACHABLE };
+        let everybody = world.teams().get(handles::WORLD).map_or(KernelState::NONE.world, |team| self.entry(world, &team));
+        let state = KernelState {
             magic: KernelState::MAGIC,
             my_pe: world.my_pe(),
             n_pes: world.n_pes(),
@@ -68,8 +70,22 @@ impl DeviceHeap {
             internals: internals as u64,
             remote,
             reserved: strict | near,
-            sharing: KernelState::sharing_of(self.agreed.sharing),
+            sharing: KernelState::sharing_of(self.own_sharing()),
+            queue_pairs: queue_pairs::end(),
+            first_delta: KernelState::first_of((0..self.plan.pes).map(reached)),
+            world: everybody,
             ..KernelState::NONE
+        };
+        self.with_host_words(world, state)
+    }
+
+    /// What kernels see of a team; its members' numbers as the host has them.
+    fn entry(&self, world: &World, team: &Team) -> KernelTeam {
+        let slot = team.slot();
+        let entry = KernelTeam::of(team, world.device_slot(slot), self.plan.pes, world.reaches_all_of(team));
+        match self.kind {
+            HeapKind::Device => KernelTeam { slot: self.slot_at(slot) as u64, ..entry },
+            HeapKind::Host => entry,
         }
     }
 
@@ -123,16 +139,12 @@ impl DeviceHeap {
     /// Makes a team known to kernels, whose flags begin at `base`.
     fn publish(&self, world: &World, team: &Arc<Team>, base: u64) -> Result<()> {
         let slot = team.slot();
-        let mut entry =
-            KernelTeam::of(team, world.device_slot(slot), self.plan.pes, world.reaches_all_of(team));
-        if self.kind == HeapKind::Device {
-            entry.slot = self.slot_at(slot) as u64;
-            if base > 0 {
-                self.with_slot(slot, |slot| slot.begin(base))?;
-            }
+        let mut entry = self.entry(world, team);
+        if self.kind == HeapKind::Device && base > 0 {
+            self.with_slot(slot, |slot| slot.begin(base))?;
         }
         if entry.pes != 0 {
-            let pes = self.tables.pes + slot * self.plan.pes * size_of::<u32>();
+            let pes = self.members_at(slot);
             // SAFETY: the slot's part of the table, which no kernel reads; the team's list lives until the flush.
             unsafe { self.device.copy(pes, team.pes().as_ptr() as usize, size_of_val(team.pes()))? };
             self.device.flush()?;
@@ -141,13 +153,78 @@ impl DeviceHeap {
         self.device.set_team(self.tables.teams, slot, &entry)
     }
 
-    /// Makes all teams that there are known to kernels.
-    pub(super) fn publish_all(&self, world: &World) -> Result<()> {
-        world.teams().each().iter().try_for_each(|team| self.publish(world, team, team.kernel_base()))
+    /// Where the members' numbers of a slot's team stand.
+    fn members_at(&self, slot: usize) -> usize {
+        self.tables.pes + slot * self.plan.pes * size_of::<u32>()
+    }
+
+    /// What the tables hold when kernels first see them: the PEs, and the teams that there are.
+    fn first_tables(&self, world: &World) -> Vec<u8> {
+        let Plan { pes, slots, .. } = self.plan;
+        let delta: Vec<i64> = (0..pes)
+            .map(|pe| if world.kernels_reach(pe) { self.delta[pe] as i64 } else { KernelState::UNREACHABLE })
+            .collect();
+        let (mut teams, mut members) = (vec![KernelTeam::NONE; slots], vec![0u32; slots * pes]);
+        for team in world.teams().each() {
+            let slot = team.slot();
+            teams[slot] = self.entry(world, &team);
+            if teams[slot].pes != 0 {
+                teams[slot].pes = self.members_at(slot) as u64;
+                members[slot * pes..][..team.pes().len()].copy_from_slice(team.pes());
+            }
+        }
+        [bytes_of(&delta), bytes_of(&teams), bytes_of(&members)].concat()
+    }
+
+    /// Has kernels know their PE and the teams that there are. What was begun for the heap is done afterwards.
+    pub(super) fn tell(&self, world: &World) -> Result<()> {
+        let first = self.first_tables(world);
+        // SAFETY: own tables; the source lives until all is done.
+        let begun = unsafe { self.device.fill(self.tables.delta, &first) };
+        let told = begun.and_then(|()| self.device.set_state(&self.kernel_state(world)));
+        let done = self.device.ready();
+        told.and(done)?;
+        // Where a team's kernels have called collectives before, on a device that there was then.
+        let counts = |team: &Arc<Team>| match (self.kind, team.kernel_base()) {
+            (HeapKind::Host, _) | (_, 0) => Ok(()),
+            (_, base) => self.with_slot(team.slot(), |slot| slot.begin(base)),
+        };
+        world.teams().each().iter().try_for_each(counts)
     }
 }
 
 impl World {
+    /// PEs, at most, whose kernels are on one device at the same time: a grid that has to be resident on each of them gets
+    /// its part of the device. As many as there can be, where devices are not bound yet.
+    pub fn kernels_at_once(&self) -> u32 {
+        match self.device_heap() {
+            Some(heap) => heap.agreed.at_once(),
+            None if self.awaits_device() => self.n_pes() as u32,
+            None => 1,
+        }
+    }
+
+    /// The same for a launch by all PEs, which binds the devices.
+    pub fn share_device_for_launch(&self) -> Result<u32> {
+        self.check_alive()?;
+        self.bind_device(Call::CollectiveLaunch, true)?;
+        Ok(self.kernels_at_once())
+    }
+
+    /// Gives out `count` queue pairs, of which kernels know from now on: the number of the first.
+    pub fn create_queue_pairs(&self, count: i32) -> Result<i32> {
+        self.check_alive()?;
+        let _one = self.devices().changing();
+        let Some(first) = queue_pairs::create(count) else {
+            let why = "there are no numbers left for so many";
+            return Err(Error::BadValue { arg: "num_qps", value: count.into(), why });
+        };
+        if let Some(heap) = self.device_heap() {
+            heap.device.set_state(&heap.kernel_state(self))?;
+        }
+        Ok(first)
+    }
+
     /// The highest count of this PE's kernels in a team slot.
     pub(crate) fn kernel_count(&self, slot: usize) -> u64 {
         let host = self.device_slot(slot).high_water();

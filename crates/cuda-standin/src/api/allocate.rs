@@ -3,7 +3,8 @@ use crate::call::set;
 use crate::capture::forbid;
 use crate::code::{self, Out};
 use crate::context::current;
-use crate::memory::{self, Allocation, GRANULE, Kind, LABEL};
+use crate::memory::{self, Allocation, GRANULE, Kind};
+use crate::peers;
 use std::fs::{self, OpenOptions};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
@@ -16,7 +17,8 @@ pub struct IpcHandle {
     process: u32,
     fd: i32,
     inode: u64,
-    device: i32,
+    /// By its number on the machine.
+    device: u32,
     reserved: [u32; 9],
 }
 
@@ -26,8 +28,7 @@ const _: () = assert!(size_of::<IpcHandle>() == 64);
 /// Opens the memory file behind a handle.
 fn open(handle: &IpcHandle) -> Out<OwnedFd> {
     let path = format!("/proc/{}/fd/{}", handle.process, handle.fd);
-    let name = fs::read_link(&path).map_err(|_| code::INVALID_VALUE)?;
-    if !name.to_string_lossy().starts_with(&format!("/memfd:{LABEL}")) {
+    if memory::device_of_file(&path)? != handle.device as usize {
         return Err(code::INVALID_VALUE);
     }
     let file = OpenOptions::new().read(true).write(true).open(path).map_err(|_| code::INVALID_VALUE)?;
@@ -44,7 +45,7 @@ driver! {
         }
         let len = bytes.checked_next_multiple_of(GRANULE).ok_or(code::OUT_OF_MEMORY)?;
         let memory = Allocation::new(len, context.device, false, false)?;
-        set(found, memory::write(|spaces| spaces.place(memory, Kind::Allocated(context.handle)))?)
+        set(found, memory::write(|spaces| spaces.place(memory, context.device, Kind::Allocated(context.handle)))?)
     }
 
     /// Waits for all work of the context, as the driver's does.
@@ -73,7 +74,7 @@ driver! {
         let (fd, device) = memory::read(|spaces| {
             let (_, space) = spaces.find(at).filter(|(_, space)| matches!(space.kind, Kind::Allocated(_)))?;
             let memory = &space.chunks.get(&0)?.memory;
-            Some((memory.fd.as_raw_fd(), memory.device))
+            Some((memory.fd.as_raw_fd(), memory.physical as u32))
         })
         .ok_or(code::INVALID_VALUE)?;
         let data = fs::metadata(format!("/proc/self/fd/{fd}")).map_err(|_| code::OPERATING_SYSTEM)?;
@@ -91,6 +92,9 @@ driver! {
             return Err(code::INVALID_CONTEXT);
         }
         let fd = open(&handle)?;
+        if !peers::reaches(context.device, handle.device as usize) {
+            return Err(code::PEER_ACCESS_UNSUPPORTED);
+        }
         memory::write(|spaces| {
             let same = spaces.iter().find_map(|(base, space)| match space.kind {
                 Kind::Opened { inode, .. } if inode == handle.inode => Some(base),
@@ -104,8 +108,8 @@ driver! {
             }
             let len = fs::File::from(fd.try_clone().map_err(|_| code::OPERATING_SYSTEM)?);
             let len = len.metadata().map_err(|_| code::OPERATING_SYSTEM)?.len() as usize;
-            let memory = Allocation::imported(fd, len, context.device, false);
-            set(found, spaces.place(memory, Kind::Opened { times: 1, inode: handle.inode })?)
+            let memory = Allocation::imported(fd, len, handle.device as usize, false);
+            set(found, spaces.place(memory, context.device, Kind::Opened { times: 1, inode: handle.inode })?)
         })
     }
 

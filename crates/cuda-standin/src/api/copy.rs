@@ -36,7 +36,8 @@ const STAGED: usize = 64 << 10;
 /// Submits a copy. One with pageable memory as destination, or from the host to the host, pinned or not, has taken place
 /// at return.
 fn copy(stream: &Arc<Stream>, dest: usize, source: usize, len: usize) -> Out {
-    let (to, from) = (check_copy(dest, len)?, check_copy(source, len)?);
+    let device = stream.context.device;
+    let (to, from) = (check_copy(dest, len, device)?, check_copy(source, len, device)?);
     let capturing = stream.inner().capture.is_some();
     let host = to != Place::Device && from != Place::Device;
     let work = |source| Work::Copy { dest, source, len };
@@ -76,9 +77,10 @@ driver! {
     /// Synchronous, on the legacy stream.
     fn cuMemcpy(dest: usize, source: usize, bytes: usize) {
         forbid()?;
-        check_copy(dest, bytes)?;
-        check_copy(source, bytes)?;
-        find(0)?.perform(Work::Copy { dest, source: Source::At(source), len: bytes })
+        let stream = find(0)?;
+        check_copy(dest, bytes, stream.context.device)?;
+        check_copy(source, bytes, stream.context.device)?;
+        stream.perform(Work::Copy { dest, source: Source::At(source), len: bytes })
     }
 
     fn cuMemcpyHtoDAsync_v2(dest: usize, source: usize, bytes: usize, stream: usize) {
@@ -121,8 +123,9 @@ driver! {
             pitch => Ok(pitch),
         };
         let (source_pitch, dest_pitch) = (pitch(source_pitch, rows.source_x)?, pitch(dest_pitch, rows.dest_x)?);
-        let to = check_copy(dest, (height - 1) * dest_pitch + width)?;
-        let from = check_copy(source, (height - 1) * source_pitch + width)?;
+        let device = stream.context.device;
+        let to = check_copy(dest, (height - 1) * dest_pitch + width, device)?;
+        let from = check_copy(source, (height - 1) * source_pitch + width, device)?;
         let work = Work::CopyRows(Rows { dest, dest_pitch, source, source_pitch, width, height });
         let host = to != Place::Device && from != Place::Device;
         let waits = host || to == Place::Pageable || from == Place::Pageable;

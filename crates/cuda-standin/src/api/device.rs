@@ -4,6 +4,7 @@ use crate::code::{self, describe};
 use crate::context::{self, CONTEXTS, DEVICES, current, device};
 use crate::knobs::KNOBS;
 use crate::module::capability;
+use crate::peers;
 use std::ffi::c_char;
 use std::sync::atomic::Ordering;
 
@@ -31,6 +32,7 @@ fn attribute(number: u32, ordinal: i32) -> Option<i32> {
         76 => capability().1 as i32,
         81 => 228 << 10,
         97 => 227 << 10,
+        98 => on(KNOBS.flushes),
         102 | 103 => on(KNOBS.vmm),
         106 => 32,
         133 => on(KNOBS.mps),
@@ -38,7 +40,7 @@ fn attribute(number: u32, ordinal: i32) -> Option<i32> {
         // pointers of registered memory, 64-bit memory operations, NOR, cooperative launches, registration, IPC events.
         15 | 19 | 31 | 32 | 41 | 78 | 79 | 80 | 83 | 89 | 90 | 91 | 92 | 93 | 94 | 95 | 99 | 113 | 115
         | 116 | 120 | 122 | 123 | 124 | 125 => 1,
-        // No: native atomics on host memory, pageable memory, flushes of remote writes, and whatever is not used.
+        // No: native atomics on host memory, pageable memory, and whatever is not used.
         11..148 => 0,
         _ => return None,
     })
@@ -110,8 +112,32 @@ driver! {
 
     fn cuDeviceCanAccessPeer(can: *mut i32, ordinal: i32, peer: i32) {
         device(ordinal)?;
-        device(peer)?;
-        set(can, i32::from(ordinal != peer))
+        let physical = device(peer)?.physical;
+        set(can, i32::from(ordinal != peer && peers::reaches(ordinal, physical)))
+    }
+
+    /// By the number of the attribute: rank, access, atomic operations, access to arrays.
+    fn cuDeviceGetP2PAttribute(value: *mut i32, number: u32, ordinal: i32, peer: i32) {
+        let (own, other) = (device(ordinal)?.physical, device(peer)?.physical);
+        if own == other {
+            return Err(code::INVALID_DEVICE);
+        }
+        let reaches = peers::reaches(ordinal, other);
+        match number {
+            1 => set(value, 0),
+            2 | 4 => set(value, i32::from(reaches)),
+            3 => set(value, i32::from(reaches && !KNOBS.no_peer_atomics.have(own, other))),
+            _ => Err(code::INVALID_VALUE),
+        }
+    }
+
+    fn cuCtxEnablePeerAccess(peer: usize, flags: u32) {
+        let context = current()?;
+        if flags != 0 {
+            return Err(code::INVALID_VALUE);
+        }
+        let other = CONTEXTS.get(peer, code::INVALID_CONTEXT)?.device;
+        peers::enable(context.device, peer, other)
     }
 
     fn cuDevicePrimaryCtxRetain(found: *mut usize, ordinal: i32) {

@@ -3,7 +3,7 @@ use crate::call::{get, set};
 use crate::capture::forbid;
 use crate::code::{self, Out};
 use crate::context::current;
-use crate::{memory, pinned};
+use crate::{memory, peers, pinned};
 use std::ffi::c_void;
 
 /// What is known of an address.
@@ -24,7 +24,8 @@ fn known(at: usize) -> Option<Known> {
         (at - base < start + chunk.len).then(|| Known {
             device: true,
             context,
-            ordinal: chunk.memory.device,
+            // A device that this process does not see has no number here.
+            ordinal: peers::ordinal(chunk.memory.physical).unwrap_or(-1),
             start: base + start,
             len: chunk.len,
             number: std::os::fd::AsRawFd::as_raw_fd(&chunk.memory.fd) as u64 + 1,

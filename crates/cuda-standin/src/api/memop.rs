@@ -1,6 +1,7 @@
 //! Memory operations of streams.
 use crate::call::get;
 use crate::code::{self, Out};
+use crate::knobs::KNOBS;
 use crate::reach::for_device;
 use crate::stream::{Stream, find};
 use crate::work::{Work, aligned};
@@ -20,6 +21,9 @@ pub struct Operation {
 
 const _: () = assert!(size_of::<Operation>() == 48);
 
+/// Flag of a wait: what other devices have written before is seen behind it.
+const FLUSH: u32 = 1 << 30;
+
 fn word(stream: &Stream, at: usize, wide: bool) -> Out {
     let bytes = if wide { 8 } else { 4 };
     aligned(at, bytes)?;
@@ -34,10 +38,10 @@ fn write(stream: &Stream, at: usize, value: u64, flags: u32, wide: bool) -> Out<
 
 fn wait(stream: &Stream, at: usize, value: u64, flags: u32, wide: bool) -> Out<Work> {
     word(stream, at, wide)?;
-    match flags {
-        0..=3 => Ok(Work::Wait { at, value, wide, how: flags }),
-        // Flushes of remote writes are not supported.
-        _ if flags & !(1 << 30) <= 3 => Err(code::NOT_SUPPORTED),
+    match flags & !FLUSH {
+        // A flush has nothing to do where all is ordered.
+        how @ 0..=3 if flags & FLUSH == 0 || KNOBS.flushes => Ok(Work::Wait { at, value, wide, how }),
+        0..=3 => Err(code::NOT_SUPPORTED),
         _ => Err(code::INVALID_VALUE),
     }
 }

@@ -21,7 +21,7 @@ static FUNCTIONS: Functions = Functions(table! {
         cuMemcpy2DAsync_v2 cuMemsetD8Async cuMemsetD16Async cuMemsetD32Async ;
     device: cuInit cuDriverGetVersion cuGetErrorName cuGetErrorString cuDeviceGetCount cuDeviceGet
         cuDeviceGetName cuDeviceGetPCIBusId cuDeviceGetUuid_v2 cuDeviceGetUuid cuDeviceGetAttribute
-        cuDeviceTotalMem_v2 cuDeviceCanAccessPeer cuDevicePrimaryCtxRetain cuDevicePrimaryCtxRelease_v2
+        cuDeviceTotalMem_v2 cuDeviceCanAccessPeer cuDeviceGetP2PAttribute cuCtxEnablePeerAccess cuDevicePrimaryCtxRetain cuDevicePrimaryCtxRelease_v2
         cuDevicePrimaryCtxGetState cuCtxGetCurrent cuCtxSetCurrent cuCtxPushCurrent_v2 cuCtxPopCurrent_v2
         cuCtxGetDevice cuCtxGetStreamPriorityRange cuCtxSynchronize cuMemGetInfo_v2 ;
     event: cuEventCreate cuEventRecord cuEventRecordWithFlags cuEventQuery cuEventSynchronize

@@ -5,7 +5,7 @@ use crate::code::{self, Out};
 use crate::context::device;
 use crate::handles::Table;
 use crate::knobs::KNOBS;
-use crate::memory::{self, Allocation, GRANULE, Kind, LABEL};
+use crate::memory::{self, Allocation, GRANULE, Kind};
 use std::ffi::c_void;
 use std::os::fd::{AsFd, BorrowedFd, IntoRawFd};
 
@@ -169,16 +169,12 @@ driver! {
         if found.is_null() || kind != FILE_DESCRIPTOR || number < 0 {
             return Err(code::INVALID_VALUE);
         }
-        let name = std::fs::read_link(format!("/proc/self/fd/{number}")).map_err(|_| code::INVALID_VALUE)?;
-        if !name.to_string_lossy().starts_with(&format!("/memfd:{LABEL}")) {
-            return Err(code::INVALID_VALUE);
-        }
+        let physical = memory::device_of_file(&format!("/proc/self/fd/{number}"))?;
         // SAFETY: open, as the line above found; it stays the caller's.
         let file = unsafe { BorrowedFd::borrow_raw(number) }.as_fd().try_clone_to_owned();
         let file = std::fs::File::from(file.map_err(|_| code::OPERATING_SYSTEM)?);
         let len = file.metadata().map_err(|_| code::OPERATING_SYSTEM)?.len() as usize;
-        let device = crate::context::current().map_or(0, |context| context.device);
-        set(found, HANDLES.add(Allocation::imported(file.into(), len, device, true).into()))
+        set(found, HANDLES.add(Allocation::imported(file.into(), len, physical, true).into()))
     }
 
     fn cuMemRetainAllocationHandle(found: *mut usize, at: usize) {

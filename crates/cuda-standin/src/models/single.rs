@@ -1,6 +1,7 @@
 //! Kernels that one PE needs alone.
 use super::call::{Call, Model};
 use super::element;
+use super::state::State;
 use crate::code::Out;
 use crate::work::{self, wait_until};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -13,7 +14,8 @@ pub const MODELS: &[Model] = &[
     Model { name: "dushmem_k_copy_strided", sizes: &[8, 8, 8, 8, 4, 8], run: copy_strided, quick: true },
     Model { name: "dushmem_k_wait", sizes: &[8, 4, 4, 4, 8, 8], run: wait, quick: false },
     Model { name: "dushmem_k_wait_all", sizes: &[8, 4, 4, 8, 8, 4, 8, 4, 8], run: wait_all, quick: false },
-    Model { name: "dushmem_k_quiet", sizes: &[], run: |_| Ok(()), quick: false },
+    Model { name: "dushmem_k_quiet", sizes: &[], run: |call| State::of(call)?.quiet(), quick: false },
+    Model { name: "dushmem_k_signal_add", sizes: &[8, 8, 4], run: signal_add, quick: false },
 ];
 
 fn combine(call: &Call<'_>) -> Out {
@@ -90,6 +92,11 @@ fn amo(call: &Call<'_>) -> Out {
         0 => Ok(()),
         fetch => call.store(fetch, old, 8),
     }
+}
+
+fn signal_add(call: &Call<'_>) -> Out {
+    let state = State::of(call)?;
+    state.fetch_add(call.size(0), call.word(1), call.number(2)).map(drop)
 }
 
 fn copy(call: &Call<'_>) -> Out {

@@ -6,8 +6,7 @@ use dushmem_core::error::{Error, Result};
 
 /// Why an operation can't use memory that only the CPU reaches.
 const HOST_ONLY: &str = "memory of the host that the device can't address; pass device memory, memory from \
-                         cudaMallocHost or cudaHostRegister, or an object of the device heap (with \
-                         DUSHMEM_HEAP_KIND=host the host heap is such memory, too)";
+                         cudaMallocHost or cudaHostRegister, or an object from malloc, of either heap";
 /// Why a copy can't be captured.
 const PAGEABLE: &str = "memory of the host that the device can't address: a graph can't copy it; pass device memory, \
                         or memory from cudaMallocHost or cudaHostRegister";

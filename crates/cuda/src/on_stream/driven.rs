@@ -5,7 +5,9 @@ use crate::facts;
 use crate::gpu::Gpu;
 use crate::kernels::Shape;
 use crate::moves::{self, Kind};
-use crate::types::{self, ATTRIBUTE_STREAM_WAIT_NOR, Address, CAPTURE_ACTIVE, CAPTURE_NONE};
+use crate::types::{
+    self, ATTRIBUTE_CAN_FLUSH, ATTRIBUTE_STREAM_WAIT_NOR, Address, CAPTURE_ACTIVE, CAPTURE_NONE,
+};
 use dushmem_core::device::StreamHandle;
 use dushmem_core::error::Result;
 use std::ffi::c_void;
@@ -21,6 +23,8 @@ const WORDS: usize = 1024;
 pub struct GpuQueue {
     gpu: Arc<Gpu>,
     nor: bool,
+    /// A wait is followed by a flush of what other devices have written, where that has an order of its own.
+    flush: bool,
     /// Words that nobody has had, as both sides see them.
     words: Mutex<Vec<(usize, Address)>>,
 }
@@ -67,13 +71,23 @@ impl From<MemOp> for types::MemOp {
 impl GpuQueue {
     /// Of that device.
     pub fn new(gpu: Arc<Gpu>) -> GpuQueue {
-        let nor = facts::attribute(gpu.driver(), gpu.context().device(), ATTRIBUTE_STREAM_WAIT_NOR) != 0;
-        GpuQueue { gpu, nor, words: Mutex::default() }
+        let has = |which| facts::attribute(gpu.driver(), gpu.context().device(), which) != 0;
+        let nor = has(ATTRIBUTE_STREAM_WAIT_NOR);
+        let flush = gpu.has_other_devices() && has(ATTRIBUTE_CAN_FLUSH);
+        GpuQueue { gpu, nor, flush, words: Mutex::default() }
     }
 
     /// Allocates words for waits now: later a kernel of the program may be in the way.
     pub fn prepare(&self) -> Result<()> {
         self.host_word().map(|(host, device)| self.words().push((host as usize, device)))
+    }
+
+    fn operation(&self, op: MemOp) -> types::MemOp {
+        let mut made = types::MemOp::from(op);
+        if self.flush && matches!(op, MemOp::Wait32 { .. } | MemOp::Wait64 { .. }) {
+            made.flags |= types::WAIT_FLUSH;
+        }
+        made
     }
 
     fn words(&self) -> MutexGuard<'_, Vec<(usize, Address)>> {
@@ -150,7 +164,7 @@ impl Queue for GpuQueue {
                     }
                     _ => {
                         let mut room = [types::MemOp::write32(0, 0); BATCH];
-                        room.iter_mut().zip(ops).for_each(|(to, &op)| *to = op.into());
+                        room.iter_mut().zip(ops).for_each(|(to, &op)| *to = self.operation(op));
                         driver.stream_batch_mem_op(stream, ops.len() as u32, room.as_mut_ptr(), 0)
                     }
                 }
@@ -159,16 +173,16 @@ impl Queue for GpuQueue {
     }
 
     unsafe fn copy(&self, stream: StreamHandle, dest: usize, source: usize, bytes: usize) -> Result<()> {
-        let driver = self.gpu.driver();
-        let (dest, source) = (dest as Address, source as Address);
         // SAFETY: as the caller promises.
-        self.begin(stream, "a copy", |stream| unsafe { driver.memcpy_async(dest, source, bytes, stream) })
+        self.begin(stream, "a copy", |stream| unsafe { self.gpu.copy_in(stream, dest, source, bytes) })
     }
 
     unsafe fn copy_rows(&self, stream: StreamHandle, rows: &Rows) -> Result<()> {
         let most = self.gpu.facts.max_pitch;
         let Rows { dest, dest_pitch, source, source_pitch, width, rows } = *rows;
-        if dest_pitch.max(source_pitch) > most || dest_pitch.min(source_pitch) < width {
+        let together = self.gpu.is_together(dest, dest_pitch, width, rows)
+            && self.gpu.is_together(source, source_pitch, width, rows);
+        if dest_pitch.max(source_pitch) > most || dest_pitch.min(source_pitch) < width || !together {
             // SAFETY: one row of both.
             return (0..rows).try_for_each(|i| unsafe {
                 self.copy(stream, dest + i * dest_pitch, source + i * source_pitch, width)

@@ -111,7 +111,15 @@ impl Job for InWorld {
     }
 
     fn has_remote(&self) -> bool {
-        self.reached.contains(&false)
+        let posts = |world: Arc<World>| world.device_heap().is_some_and(DeviceHeap::posts_for_host_words);
+        self.reached.contains(&false) || self.world().is_ok_and(posts)
+    }
+
+    fn changes_by_cpu(&self, addr: usize) -> bool {
+        self.world().is_ok_and(|world| {
+            let heap = world.device_heap();
+            world.window().in_heap(addr, 8) && heap.is_some_and(DeviceHeap::posts_for_host_words)
+        })
     }
 
     fn is_direct(&self, pes: &[u32]) -> bool {

@@ -70,8 +70,12 @@ pub trait Job: Debug + Send + Sync {
     /// The lowest PE that uses the same device as this one.
     fn first_on_device(&self, pe: usize) -> usize;
 
-    /// True where kernels reach some PE by requests to the proxy only.
+    /// True where kernels ask the proxy: for PEs that they don't reach, or for words that the CPU changes.
     fn has_remote(&self) -> bool;
+
+    /// True where the CPU makes the atomic changes of an own word of the host's memory, since they would not be atomic
+    /// against the device's.
+    fn changes_by_cpu(&self, addr: usize) -> bool;
 
     /// True where the kernels of all of these PEs reach all of them; the same on all of them.
     fn is_direct(&self, pes: &[u32]) -> bool;

@@ -186,6 +186,11 @@ pub fn amo(at: u64, op: AmoOp, wide: bool, value: u64) -> Launch {
     launch("dushmem_k_amo", 1, 1, args)
 }
 
+/// Adds to a signal in the host's heap, by its own address: the CPU does it, which kernels ask.
+pub fn signal_add(own: usize, value: u64, pe: i32) -> Launch {
+    launch("dushmem_k_signal_add", 1, 1, Args::default().word(own as u64).word(value).int(pe))
+}
+
 /// A copy, by device addresses, at any alignment.
 pub fn copy(dest: u64, source: u64, bytes: usize) -> Launch {
     // A thread copies 16 bytes at a time.

@@ -42,7 +42,11 @@ pub struct Signal {
 
 /// A word of memory that the device addresses, found by the checks.
 #[derive(Clone, Copy, Debug)]
-pub struct SignalWord(u64);
+pub struct SignalWord {
+    at: u64,
+    /// Whether the CPU adds to it.
+    by_cpu: bool,
+}
 
 /// A copy that was checked, to, from, bytes; `None`: nothing to do.
 type Checked = Option<(Target, Target, usize)>;
@@ -272,16 +276,20 @@ impl Enqueue<'_> {
         if !signal.sig.is_multiple_of(8) {
             return Err(Error::Misaligned { arg: "sig_addr", addr: signal.sig, align: 8 });
         }
-        reached_target(self.queue, "sig_addr", signal.sig, target).map(SignalWord)
+        let at = reached_target(self.queue, "sig_addr", signal.sig, target)?;
+        Ok(SignalWord { at, by_cpu: !target.on_device && self.job.changes_by_cpu(signal.sig) })
     }
 
     /// # Safety
     /// The word is valid whenever it runs.
-    unsafe fn update(&self, SignalWord(at): SignalWord, signal: &Signal) -> Result<()> {
+    unsafe fn update(&self, SignalWord { at, by_cpu }: SignalWord, signal: &Signal) -> Result<()> {
         // SAFETY: as the caller promises.
         unsafe {
             match signal.op {
                 SignalOp::Set => self.memory_ops(&[MemOp::Write64 { at, value: signal.value }]),
+                SignalOp::Add if by_cpu => {
+                    self.queue.launch(self.stream, kernels::signal_add(signal.sig, signal.value, signal.pe))
+                }
                 SignalOp::Add => {
                     self.queue.launch(self.stream, kernels::amo(at, AmoOp::Add, true, signal.value))
                 }

@@ -239,7 +239,8 @@ impl Enqueue<'_> {
         }
         let n = members.pes.len();
         let concurrent = matches!(self.job.sharing(), Sharing::Alone | Sharing::Concurrent);
-        let by_stream = self.turns() || (concurrent && n <= WITHOUT_KERNEL && !self.captured());
+        let pairs = concurrent && n <= WITHOUT_KERNEL && self.on_one_device(&members.pes);
+        let by_stream = self.turns() || (pairs && !self.captured());
         let few = if n > 1 && !by_stream { self.few(members) } else { None };
         // The kernel that looks the team up completes requests itself.
         if barrier && (n == 1 || by_stream || few.is_some()) {
@@ -258,6 +259,12 @@ impl Enqueue<'_> {
         };
         // SAFETY: the kernel takes a team that this PE is a member of.
         unsafe { self.launch_meeting(members, launch) }
+    }
+
+    /// Over a link between devices a memory operation takes longer than a kernel's store.
+    fn on_one_device(&self, pes: &[u32]) -> bool {
+        let first = |pe: u32| self.job.first_on_device(pe as usize);
+        pes.iter().all(|&pe| first(pe) == first(pes[0]))
     }
 
     /// `n` meetings by memory operations, one after the other. Captured ones are halves, in turn.

@@ -23,6 +23,10 @@ pub enum Mode {
     Hidden,
     /// Processes that take turns on two devices.
     TwoDevices,
+    /// Processes under MPS on two devices.
+    TwoAtOnce,
+    /// Processes with a device each, that see both.
+    OneEach,
     /// Processes that take turns, and whose heap is the host's.
     HostHeap,
     /// The same of processes whose kernels run at the same time.
@@ -62,20 +66,18 @@ impl Pe {
                     std::env::set_var("CUDA_STANDIN_NO_SPIN", "1");
                 }
                 std::env::set_var("CUDA_STANDIN_CONNECTIONS", "1");
-                if matches!(mode, Mode::TwoDevices | Mode::Unbound) {
+                let two = matches!(mode, Mode::TwoDevices | Mode::TwoAtOnce | Mode::OneEach);
+                if two || mode == Mode::Unbound {
                     std::env::set_var("CUDA_STANDIN_DEVICES", "2");
                 }
-                if mode == Mode::TwoDevices {
-                    std::env::set_var("CUDA_VISIBLE_DEVICES", (boot.place().0 % 2).to_string());
+                // In streams that waited for another device, what that has written is flushed where it can be.
+                if two {
+                    std::env::set_var("CUDA_STANDIN_FLUSHES", "1");
+                    let lists = if mode == Mode::OneEach { ["0,1", "1,0"] } else { ["0", "1"] };
+                    std::env::set_var("CUDA_VISIBLE_DEVICES", lists[boot.place().0 % 2]);
                 }
-                std::env::set_var(
-                    "CUDA_STANDIN_MPS",
-                    if matches!(mode, Mode::Concurrent | Mode::Hidden | Mode::HostHeapTogether) {
-                        "1"
-                    } else {
-                        "0"
-                    },
-                );
+                let at_once = matches!(mode, Mode::Concurrent | Mode::Hidden | Mode::TwoAtOnce | Mode::HostHeapTogether);
+                std::env::set_var("CUDA_STANDIN_MPS", if at_once { "1" } else { "0" });
             }
         });
         let settings = Settings {
@@ -100,7 +102,10 @@ impl Pe {
             let expected = match mode {
                 _ if n == 1 => Sharing::Alone,
                 Mode::Turns | Mode::TwoDevices | Mode::Unbound | Mode::HostHeap => Sharing::Turns,
-                Mode::Concurrent | Mode::Hidden | Mode::HostHeapTogether => Sharing::Concurrent,
+                Mode::Concurrent | Mode::Hidden | Mode::TwoAtOnce | Mode::HostHeapTogether => {
+                    Sharing::Concurrent
+                }
+                Mode::OneEach => Sharing::Alone,
                 Mode::Threads => Sharing::Threads,
             };
             assert_eq!(heap.sharing(), expected);
