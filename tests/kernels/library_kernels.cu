@@ -103,11 +103,13 @@ static void expect_bytes(const char *what, const std::vector<unsigned char> &is,
 
 // Whether this member makes its next call by the kernel for few members, and how many places its words have. With data and
 // flag in one word the others may make the same call by the kernel that looks the team up.
+static unsigned calls, calls_of_few;
 static bool goes_few(const Crew &team, int blocks, size_t bytes, unsigned &shift) {
-  static unsigned calls = 0;
   const unsigned pick = (++calls * 2654435761u >> 16) + (flagged_words ? (unsigned)team.me : 0);
   for (shift = 0; ((size_t)8 << shift) < bytes;) shift++;
-  return !far_only && pick % 2 != 0 && team.told.direct && blocks == 1 && bytes != 0 && bytes <= team.told.few.cell / 2;
+  const bool goes = !far_only && pick % 2 != 0 && team.told.direct && blocks == 1 && bytes != 0 && bytes <= team.told.few.cell / 2;
+  calls_of_few += goes;
+  return goes;
 }
 
 // ---- Moves ----
@@ -514,6 +516,8 @@ int main(int argc, char **argv) {
     dushmem_barrier_all();
   }
   check_waits();
+  if (!far_only && Crew(DUSHMEM_TEAM_WORLD).told.direct && calls_of_few * 10 < calls)
+    failures++, std::printf("PE %d: %u of %u calls were those of few members\n", dushmem_my_pe(), calls_of_few, calls);
   dushmem_free(reference);
   return finish(space);
 }

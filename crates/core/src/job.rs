@@ -39,6 +39,18 @@ pub struct WaitRecord {
     pub detail: u64,
 }
 
+impl WaitRecord {
+    /// Whether a stream of the PE waits, not one of its threads.
+    pub fn in_stream(&self) -> bool {
+        self.call & IN_STREAM != 0
+    }
+
+    /// Name of the call without a family prefix.
+    pub fn name(&self) -> &'static str {
+        Call::name(self.call & !IN_STREAM)
+    }
+}
+
 /// A [`WaitRecord`] in shared memory, with the time since when.
 #[repr(C)]
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::world::World;
 use dushmem_backends as backends;
 use dushmem_core::bootstrap::Bootstrap;
-use dushmem_core::error::{Call, Error as Cause};
+use dushmem_core::error::Error as Cause;
 use dushmem_core::process::Place;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -126,7 +126,7 @@ fn waiting(boot: &dyn Bootstrap) -> Vec<String> {
     let (_, page) = boot.node_memory();
     let wait = |pe| page.card(pe).waits().iter().find_map(|slot| slot.read());
     (0..page.pes())
-        .filter_map(|pe| wait(pe).map(|(record, _)| format!("PE {pe} waits in {}", Call::name(record.call))))
+        .filter_map(|pe| wait(pe).map(|(record, _)| format!("PE {pe} waits in {}", record.name())))
         .collect()
 }
 

@@ -1,7 +1,6 @@
 //! Jobs whose PEs are threads of the test.
 use dushmem_core::bootstrap::Bootstrap;
 use dushmem_core::env::Settings;
-use dushmem_core::error::Call;
 use dushmem_core::job::JobPage;
 use dushmem_core::world::{InitOptions, World};
 use std::any::Any;
@@ -106,9 +105,11 @@ fn waits(page: &JobPage, running: &[bool]) -> String {
             seen = true;
             let _ = writeln!(
                 text,
-                "PE {pe} waits in {} (team {:#x}, at {:#x}, detail {}) for {} ms",
-                Call::name(record.call),
+                "PE {pe}{} waits in {} (team {:#x}, for PE {}, at {:#x}, detail {}) for {} ms",
+                if record.in_stream() { ": a stream" } else { "" },
+                record.name(),
                 record.team,
+                record.awaited,
                 record.address,
                 record.detail,
                 now.saturating_sub(since) / 1_000_000

@@ -1,6 +1,5 @@
 //! What PEs wait for, from the wait records in the job page.
-use dushmem_boot::Call;
-use dushmem_boot::job::{IN_STREAM, JobPage, PeState, WaitRecord};
+use dushmem_boot::job::{JobPage, PeState, WaitRecord};
 use std::time::Duration;
 
 /// The longest noted wait of a PE, and for how long it has lasted.
@@ -13,9 +12,8 @@ pub fn longest_wait(page: &JobPage, pe: usize) -> Option<(WaitRecord, Duration)>
 
 /// The wait in words: call, team, PE waited for, time.
 pub fn describe(record: &WaitRecord, time: Duration) -> String {
-    let in_stream = record.call & IN_STREAM != 0;
-    let who = if in_stream { "has a stream that waits in" } else { "waits in" };
-    let mut text = format!("{who} {}", Call::name(record.call & !IN_STREAM));
+    let who = if record.in_stream() { "has a stream that waits in" } else { "waits in" };
+    let mut text = format!("{who} {}", record.name());
     match record.team {
         i32::MIN..0 => {}
         0 => text += " (world team)",
@@ -28,7 +26,7 @@ pub fn describe(record: &WaitRecord, time: Duration) -> String {
     }
     if record.address != 0 {
         text += &format!(" on the word at {:#x}", record.address);
-        if in_stream {
+        if record.in_stream() {
             text += &format!(", which is {:#x}", record.detail);
         }
     }
@@ -48,6 +46,7 @@ pub fn whereabouts(page: &JobPage, pe: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dushmem_boot::job::IN_STREAM;
 
     #[test]
     fn a_wait_is_described() {

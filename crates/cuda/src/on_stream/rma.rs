@@ -108,8 +108,10 @@ impl Enqueue<'_> {
         if (dest.on_device || source.on_device) && !small {
             return false;
         }
+        // The program may have pinned a part of its buffer only.
+        let to_the_end = |of: Target| self.queue.place(of.at + bytes - 1) == Place::Pinned;
         match (place(dest), place(source)) {
-            (Place::Pinned, Place::Pinned) => true,
+            (Place::Pinned, Place::Pinned) => to_the_end(dest) && to_the_end(source),
             (Place::Device, Place::Device) => small,
             _ => false,
         }

@@ -496,22 +496,21 @@ pub fn host_first(pe: &Pe) {
     pe.barrier();
 }
 
+fn each(pe: &Pe, bodies: &[fn(&Pe)]) {
+    for body in bodies {
+        body(pe);
+        pe.reuse_streams();
+    }
+}
+
 /// What meets most.
 pub fn few(pe: &Pe) {
-    barriers(pe);
-    graphs(pe);
-    independent(pe);
+    each(pe, &[barriers, graphs, independent]);
 }
 
 pub fn all(pe: &Pe) {
-    barriers(pe);
-    in_turn(pe);
-    independent(pe);
-    moves(pe);
-    graphs(pe);
-    waits(pe);
-    sets(pe);
-    collectives(pe);
-    same_bits(pe);
-    host_first(pe);
+    each(
+        pe,
+        &[barriers, in_turn, independent, moves, graphs, waits, sets, collectives, same_bits, host_first],
+    );
 }

@@ -11,7 +11,7 @@ use dushmem_core::team::Team;
 use dushmem_core::world::{InitOptions, World};
 use dushmem_cuda::driver::Driver;
 use dushmem_cuda::{Cuda, driver, types};
-use std::sync::{Arc, Once};
+use std::sync::{Arc, Mutex, Once};
 
 /// How PEs share the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +42,8 @@ pub struct Pe {
     pub driver: &'static Driver,
     capture_mode: u32,
     threads: bool,
+    /// Streams that were made, and how many of them are in use.
+    streams: Mutex<(Vec<StreamHandle>, usize)>,
 }
 
 /// The driver's number of the mode of captures that concern one thread.
@@ -115,7 +117,8 @@ impl Pe {
         }
         // Other threads are other PEs, which may do what they like.
         let capture_mode = if mode == Mode::Threads { THREAD_LOCAL } else { types::CAPTURE_MODE_GLOBAL };
-        Pe { world, me, n, driver, capture_mode, threads: mode == Mode::Threads }
+        let threads = mode == Mode::Threads;
+        Pe { world, me, n, driver, capture_mode, threads, streams: Mutex::default() }
     }
 
     pub fn leave(self) {
@@ -138,6 +141,22 @@ impl Pe {
     }
 
     pub fn stream(&self) -> StreamHandle {
+        let mut streams = self.streams.lock().unwrap();
+        let (made, used) = &mut *streams;
+        if *used == made.len() {
+            made.push(self.new_stream());
+        }
+        *used += 1;
+        made[*used - 1]
+    }
+
+    /// All streams may be given out again: they are idle. PEs that are threads have no more than the driver has queues,
+    /// since streams that share one hold up each other.
+    pub fn reuse_streams(&self) {
+        self.streams.lock().unwrap().1 = 0;
+    }
+
+    fn new_stream(&self) -> StreamHandle {
         let gpu = dushmem_cuda::device::of(&self.world).expect("malloc has bound it");
         let _entered = gpu.context().enter().unwrap();
         self.stream_here()

@@ -14,7 +14,7 @@ fn shown(pe: &Pe) -> Option<(WaitRecord, Duration)> {
     let boot = pe.world.boot();
     let slots = boot.node_memory().1.card(boot.place().0).waits();
     let waits = slots.iter().filter_map(|slot| slot.read());
-    let (record, since) = waits.into_iter().find(|(record, _)| record.call & IN_STREAM != 0)?;
+    let (record, since) = waits.into_iter().find(|(record, _)| record.in_stream())?;
     let now = dushmem_os::clock::monotonic_ns();
     Some((record, Duration::from_nanos(now.saturating_sub(since))))
 }

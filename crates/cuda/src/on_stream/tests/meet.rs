@@ -251,12 +251,12 @@ fn a_stream_that_waits_is_seen_and_for_whom() {
         }
         let word = |words, owner, writer| address(0, words, owner, writer);
         let pes = everybody(n);
-        for pe in 0..n {
+        for (pe, &next) in next.iter().enumerate() {
             let group = Group { pes: &pes, me: pe, word: &word };
             let mut read = |at| Ok(memory.get(&at).copied().unwrap_or(0));
             let awaited = group.awaited(&streams.counts[&(pe, 0)], &mut read).unwrap();
             // The word of which PE it really is.
-            let really = streams.steps[pe].get(next[pe]).map(|step| match step {
+            let really = streams.steps[pe].get(next).map(|step| match step {
                 Step::Memory(MemOp::Wait32 { at, .. }) => (*at / 8 % 100) as i32,
                 other => panic!("stands at {other:?}"),
             });
