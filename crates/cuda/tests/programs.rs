@@ -25,6 +25,17 @@ fn launches(source: &str) -> String {
 
 /// Compiles the suite `name`, and runs it with each number of PEs, each of which takes turns or not.
 fn run(name: &str, knobs: &[(&str, &str)]) {
+    run_with(name, &[(1, "0"), (2, "0"), (2, "1"), (3, "0"), (4, "1")], knobs);
+}
+
+/// On two devices: a PE each, two each, and one that is alone on its own; programs choose by their number.
+fn run_on_two(name: &str, knobs: &[(&str, &str)]) {
+    let two = [("CUDA_STANDIN_DEVICES", "2"), ("CUDA_STANDIN_FLUSHES", "1")];
+    run_with(name, &[(2, "0"), (3, "0"), (4, "0"), (4, "1")], &[&two, knobs].concat());
+}
+
+/// With these numbers of PEs, under MPS or not.
+fn run_with(name: &str, jobs: &[(usize, &str)], knobs: &[(&str, &str)]) {
     let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".into());
     if !installed(&compiler) {
         return;
@@ -52,7 +63,7 @@ fn run(name: &str, knobs: &[(&str, &str)]) {
         .output()
         .unwrap();
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-    for (pes, mps) in [(1, "0"), (2, "0"), (2, "1"), (3, "0"), (4, "1")] {
+    for &(pes, mps) in jobs {
         let mut job = Job::new(pes, &program).limit(Duration::from_secs(100));
         job = job
             .env("DUSHMEM_DEVICE", "cuda")
@@ -119,4 +130,24 @@ fn stream_order() {
 #[test]
 fn stream_graphs() {
     run("stream_graphs", &[("CUDA_STANDIN_HOST_ACCESS", "1")]);
+}
+
+#[test]
+fn host_mixed_on_two_devices() {
+    run_on_two("host_mixed", &[]);
+}
+
+#[test]
+fn memory_model_on_two_devices() {
+    run_on_two("memory_model", &[]);
+}
+
+#[test]
+fn stream_order_on_two_devices() {
+    run_on_two("stream_order", &[("CUDA_STANDIN_HOST_ACCESS", "1")]);
+}
+
+#[test]
+fn stream_collectives_on_two_devices() {
+    run_on_two("stream_collectives", &[]);
 }
