@@ -154,7 +154,7 @@ build() {
 bench() {
   local given left=$((budget - SECONDS + start))
   mapfile -t given < <(others)
-  timeout -k 10 $((left + 20)) dushbench gpu --programs "$here/programs" --out "$out" --budget $((left > 60 ? left - 60 : 1)) --limit 60 "${given[@]}" "$@" 2>&1 | tee "$logs/bench.txt"
+  timeout -k 10 $((left + 20)) dushbench gpu --programs "$here/programs" --out "$out" --budget $((left > 90 ? left - 90 : 1)) --limit 90 "${given[@]}" "$@" 2>&1 | tee "$logs/bench.txt"
   [ "${PIPESTATUS[0]}" -le 1 ] || bad=1
 }
 
