@@ -1,6 +1,6 @@
 /* Reductions. Types and operations by number; a grid of blocks of 512 threads. The members reach each other by loads and
  * stores. */
-#include "library.h"
+#include "few.h"
 
 namespace {
 
@@ -37,4 +37,64 @@ DUSHMEM_KERNEL dushmem_k_reduce(int32_t handle, uint64_t dest, uint64_t source, 
     grid_reducescatter_in_place(is, to, bytes, how);
   else
     grid_reduce(is, to, from, bytes, how, kind != 0);
+}
+
+namespace {
+
+__device__ inline unsigned long long added(unsigned long long a, unsigned long long b) {
+  const float low = bits<float>((unsigned)a) + bits<float>((unsigned)b);
+  const float high = bits<float>((unsigned)(a >> 32)) + bits<float>((unsigned)(b >> 32));
+  return bits<unsigned>(low) | (unsigned long long)bits<unsigned>(high) << 32;
+}
+
+typedef unsigned long long few_operands[dushmem_k_most_few];
+
+/* A word of all members, which begins at `at` in the buffer of rank 0. */
+__device__ inline void receive_operands(const dushmem_k_few &few, const chunk *at, uint64_t number, few_operands &got,
+                                        const char *call) {
+  wait(call, &at->high, number,
+       flagged_there<1, dushmem_k_most_few>{at, 1, 1, few.cell / sizeof(chunk), few.n, number, got});
+}
+
+/* Combined by rank. Apart: what it calls keeps operands from staying in registers. */
+DUSHMEM_IMPL_APART unsigned long long combine_operands(const few_operands &got, int n, typed_op how) {
+  chunk all{got[0], 0};
+  DUSHMEM_IMPL_ROLLED
+  for (int k = 1; k < n; k++) all = apply_typed(all, chunk{got[k], 0}, how);
+  return all.low;
+}
+
+/* Words of the vectors, combined, to dest. */
+template <bool Floats>
+__device__ inline void few_combine(const dushmem_k_few &few, const few_words &all, uint64_t number, char *dest, typed_op how,
+                                   const char *call) {
+  const char *const from = (const char *)few_buffer(few, number, 0);
+  DUSHMEM_IMPL_ROLLED
+  for (unsigned at = threadIdx.x * 8; at < all.bytes; at += blockDim.x * 8) {
+    few_operands got = {};
+    receive_operands(few, (const chunk *)(from + 2 * at), number, got, call);
+    unsigned long long result = got[0];
+    if (!Floats) result = combine_operands(got, few.n, how);
+    for (int k = 1; Floats && k < dushmem_k_most_few; k++)
+      if (k < few.n) result = added(result, got[k]);
+    store_word(dest + at, result, all.bytes - at);
+  }
+}
+
+} // namespace
+
+/* As dushmem_k_reduce for few members, and elements of up to 8 bytes. bytes: of a member's vector, or with own_block of the
+ * block for each; at most half a buffer. shift: few_words of that. */
+DUSHMEM_KERNEL_FEW dushmem_k_few_reduce(DUSHMEM_BY_VALUE dushmem_k_few few, uint64_t dest, uint64_t source, uint32_t bytes,
+                                        uint32_t shift, uint32_t type, uint32_t op, uint32_t own_block) {
+  const char *const call = own_block == 0 ? "reduce" : "reducescatter";
+  const few_words all{shift, bytes};
+  const flagged_call is = few_next(few);
+  few_send(few, all, is, (const char *)(uintptr_t)source, own_block == 0 ? 0 : bytes, call);
+  few_note(few, is, true);
+  char *const to = (char *)(uintptr_t)dest;
+  if (type == (uint32_t)element::f32 && op == (uint32_t)operation::sum)
+    few_combine<true>(few, all, is.number, to, typed_op{type, op}, call);
+  else
+    few_combine<false>(few, all, is.number, to, typed_op{type, op}, call);
 }

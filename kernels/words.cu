@@ -61,18 +61,30 @@ DUSHMEM_KERNEL dushmem_k_amo(uint64_t at, uint64_t value, uint64_t cond, uint32_
   if (fetch != 0) store_relaxed((unsigned long long *)(uintptr_t)fetch, old);
 }
 
-/* 1 block of 32 threads: until the word compares. */
-DUSHMEM_KERNEL dushmem_k_wait(uint64_t at, uint32_t bytes, uint32_t is_signed, uint32_t cmp, uint64_t value) {
+namespace {
+
+/* What the host knows of a wait: CAME and WENT of crates/cuda/src/on_stream/records.rs. */
+__device__ inline void marked(uint64_t mark, unsigned value) {
+  if (threadIdx.x == 0 && mark != 0) store_relaxed((unsigned int *)(uintptr_t)mark, value);
+}
+
+} // namespace
+
+/* 1 block of 32 threads: until the word compares. mark: a word of the host's that says that the kernel waits, or 0. */
+DUSHMEM_KERNEL dushmem_k_wait(uint64_t at, uint32_t bytes, uint32_t is_signed, uint32_t cmp, uint64_t value, uint64_t mark) {
+  marked(mark, 1);
   if (threadIdx.x == 0)
     wait("wait_until", (const void *)(uintptr_t)at, value, until_compares{at, bytes, is_signed, (int)cmp, value});
   sync(block_scope{});
+  marked(mark, 2);
 }
 
 /* 1 block of 32 threads: until all of the n words compare whose status (an int each; address 0: all of them) is 0.
- * values: one for all, or with `each` the address of an array. */
+ * values: one for all, or with `each` the address of an array. mark: as above. */
 DUSHMEM_KERNEL dushmem_k_wait_all(uint64_t at, uint32_t bytes, uint32_t is_signed, uint64_t n, uint64_t status, uint32_t cmp,
-                                  uint64_t values, uint32_t each) {
+                                  uint64_t values, uint32_t each, uint64_t mark) {
   const int *const left_out = (const int *)(uintptr_t)status;
+  marked(mark, 1);
   for (uint64_t i = threadIdx.x; i < n; i += blockDim.x) {
     if (left_out != nullptr && left_out[i] != 0) continue;
     const uint64_t word = at + i * bytes, value = value_at(values, each, bytes, i);
@@ -80,4 +92,5 @@ DUSHMEM_KERNEL dushmem_k_wait_all(uint64_t at, uint32_t bytes, uint32_t is_signe
          until_compares{word, bytes, is_signed, (int)cmp, value});
   }
   sync(block_scope{});
+  marked(mark, 2);
 }

@@ -8,6 +8,10 @@
  *   int dushmemx_collective_launch_query_gridsize(func, block, args, shared, &gridsize)
  *       That number of blocks, for this kernel and shape on the current device.
  *
+ * Where kernels of several PEs run on one device at the same time (under MPS, or with PEs as threads) each PE has its part
+ * of the blocks that are resident there. The first launch of a program binds the PEs' devices, as the first allocation
+ * does; a query before either takes it that all PEs share one.
+ *
  * Both return 0. Otherwise they have printed one line that names what was wrong, nothing was launched, and they
  * return DUSHMEMX_ERROR_COLLECTIVE_LAUNCH_FAILED, or DUSHMEMX_ERROR_INVALID_VALUE for an argument that can't be
  * right. Whether a grid fits is checked by each PE by itself: a PE that sees a failure should end the job, since

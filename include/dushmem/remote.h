@@ -51,7 +51,7 @@ template <class T> DUSHMEM_IMPL_MEMBER inline void remote<T>::p(size_t i, T valu
 template <class T> DUSHMEM_IMPL_MEMBER inline T remote<T>::g(size_t i) const {
   if (!DUSHMEM_IMPL_IS(far_ != nullptr)) return device::g(own_ + i, pe_);
   T value;
-  impl::value<T>::load(&value, far_ + i);
+  impl::value<T>::get(&value, far_ + i);
   return value;
 }
 template <class T>

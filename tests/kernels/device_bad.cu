@@ -4,6 +4,7 @@
 #include <cstring>
 #include <cuda_runtime.h>
 #include <dushmem.h>
+#include <dushmemx.h>
 
 using namespace dushmem::device;
 
@@ -16,7 +17,7 @@ struct Objects {
 
 enum {
   pe_of_put, pe_of_p, pe_of_nothing, address, behind, outside, misaligned, sig_op, cmp, stride, null_source, null_dest,
-  length, wait_address, indices, signal_address, never
+  length, wait_address, indices, signal_address, never, queue_pair, negative_queue_pair
 };
 
 __global__ void wrong(Objects o, int what) {
@@ -39,6 +40,8 @@ __global__ void wrong(Objects o, int what) {
   case length: put(o.ints, o.local, less_than_none, 0); break;
   case wait_address: test_all((long long *)o.local, 1, nullptr, DUSHMEM_CMP_EQ, 0ll); break;
   case indices: test_some(o.words, 3, nullptr, nullptr, DUSHMEM_CMP_EQ, 0ll); break;
+  case queue_pair: dushmemx_qp_int_p(o.ints, 1, 0, 1000); break;
+  case negative_queue_pair: dushmemx_qp_int_p(o.ints, 1, 0, -1); break;
   case signal_address: signal_op((uint64_t *)(o.ints + 1), 1, DUSHMEM_SIGNAL_SET, 0); break;
   }
 }

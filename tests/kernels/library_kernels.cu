@@ -26,9 +26,36 @@ static size_t size_of_type(uint32_t type) {
   return bytes[type];
 }
 
+// The team as kernels for few members get it, and whether all reach each other.
+struct Told {
+  dushmem_k_few few;
+  int direct;
+};
+__global__ void tell_about(int handle, Told *to) {
+  members team;
+  if (!open<dushmem::device::scope::thread>(handle, team, "few") || team.n > dushmem_k_most_few) return;
+  to->direct = team.direct();
+  to->few.slot = (uint64_t)(uintptr_t)team.slot;
+  to->few.arrays = (uint64_t)(uintptr_t)team.at((words)0, 0);
+  to->few.buffers = (uint64_t)(uintptr_t)team.flagged(0, 0);
+  to->few.words = team.stride;
+  to->few.cell = team.cell;
+  to->few.me = team.me;
+  to->few.n = team.n;
+  for (int r = 0; r < team.n; r++) to->few.pe[r] = team.pe(r), to->few.delta[r] = delta_of(team.pe(r));
+}
+
 struct Crew {
   int handle, me, n;
-  explicit Crew(int team) : handle(team), me(dushmem_team_my_pe(team)), n(dushmem_team_n_pes(team)) {}
+  Told told{};
+  explicit Crew(int team) : handle(team), me(dushmem_team_my_pe(team)), n(dushmem_team_n_pes(team)) {
+    Told *place;
+    OK(cudaMalloc((void **)&place, sizeof told));
+    OK(cudaMemset(place, 0, sizeof told));
+    tell_about<<<1, 1>>>(team, place);
+    OK(cudaMemcpy(&told, place, sizeof told, cudaMemcpyDeviceToHost));
+    OK(cudaFree(place));
+  }
   int pe(int rank) const { return dushmem_team_translate_pe(handle, rank, DUSHMEM_TEAM_WORLD); }
 };
 
@@ -74,6 +101,15 @@ static void expect_bytes(const char *what, const std::vector<unsigned char> &is,
   }
 }
 
+// Whether this member makes its next call by the kernel for few members, and how many places its words have. With data and
+// flag in one word the others may make the same call by the kernel that looks the team up.
+static bool goes_few(const Crew &team, int blocks, size_t bytes, unsigned &shift) {
+  static unsigned calls = 0;
+  const unsigned pick = (++calls * 2654435761u >> 16) + (flagged_words ? (unsigned)team.me : 0);
+  for (shift = 0; ((size_t)8 << shift) < bytes;) shift++;
+  return !far_only && pick % 2 != 0 && team.told.direct && blocks == 1 && bytes != 0 && bytes <= team.told.few.cell / 2;
+}
+
 // ---- Moves ----
 
 enum moves { fcollect_of, alltoall_of, alltoall_in_place, broadcast_of, broadcast_in_place };
@@ -82,6 +118,15 @@ static void launch_move(moves what, int blocks, int threads, const Crew &team, c
   const bool in_place = what == alltoall_in_place || what == broadcast_in_place;
   const uint64_t d = address(to), s = address(in_place ? to : from);
   if (far_only) blocks = 1;
+  unsigned shift;
+  if (goes_few(team, blocks, bytes, shift)) {
+    const dushmem_k_few few = team.told.few;
+    if (what == broadcast_of || what == broadcast_in_place)
+      dushmem_k_few_broadcast<<<1, threads>>>(few, d, s, (uint32_t)bytes, shift, root);
+    else
+      dushmem_k_few_exchange<<<1, threads>>>(few, d, s, (uint32_t)bytes, shift, what != fcollect_of);
+    return;
+  }
   switch (what) {
   case fcollect_of:
     if (far_only)
@@ -212,6 +257,18 @@ static void host_reduce(const Crew &team, const char *from, size_t n, uint32_t t
 
 static bool has(uint32_t type, uint32_t op) { return type < 8 || (type < 12 ? op >= 3 : op >= 5); }
 
+static void launch_reduce(int blocks, int threads, const Crew &team, char *to, char *from, size_t n, uint32_t type, uint32_t op,
+                          bool own_block) {
+  const size_t bytes = n * size_of_type(type);
+  unsigned shift;
+  if (goes_few(team, blocks, bytes, shift) && size_of_type(type) <= 8)
+    dushmem_k_few_reduce<<<1, threads>>>(team.told.few, address(to), address(from), (uint32_t)bytes, shift, type, op, own_block);
+  else if (far_only)
+    dushmem_k_far_reduce<<<1, threads>>>(team.handle, address(to), address(from), n, type, op, own_block);
+  else
+    dushmem_k_reduce<<<blocks, threads>>>(team.handle, address(to), address(from), n, type, op, own_block);
+}
+
 static void check_reduce(int blocks, int threads, const Crew &team, size_t n, uint32_t type, uint32_t op, bool own_block,
                          bool in_place, size_t shift) {
   const size_t elem = size_of_type(type), all = own_block ? n * (size_t)team.n : n;
@@ -222,10 +279,7 @@ static void check_reduce(int blocks, int threads, const Crew &team, size_t n, ui
   const std::vector<unsigned char> should = fetched(reference + (own_block ? n * (size_t)team.me * elem : 0), n * elem);
   put_elements(from, all, type, round);
   dushmem_team_sync(team.handle);
-  if (far_only)
-    dushmem_k_far_reduce<<<1, threads>>>(team.handle, address(to), address(from), n, type, op, own_block);
-  else
-    dushmem_k_reduce<<<blocks, threads>>>(team.handle, address(to), address(from), n, type, op, own_block);
+  launch_reduce(blocks, threads, team, to, from, n, type, op, own_block);
   settle();
   expect_bytes(own_block ? "reducescatter" : "reduce", fetched(to, n * elem), should, type * 10 + op, (long)n);
   dushmem_team_sync(team.handle);
@@ -301,10 +355,8 @@ static void check_in_a_stream(const Crew &team, const Space &space) {
         produce<<<1, 32>>>(team.handle, source, bytes * (size_t)team.n, round);
         if (what != 5)
           launch_move((moves)what, blocks, 64, team, dest, source, bytes, root);
-        else if (far_only)
-          dushmem_k_far_reduce<<<1, 64>>>(team.handle, address(dest), address(source), bytes, 0, 5, 0);
         else
-          dushmem_k_reduce<<<blocks, 64>>>(team.handle, address(dest), address(source), bytes, 0, 5, 0);
+          launch_reduce(blocks, 64, team, dest, source, bytes, 0, 5, false);
         consume<<<1, 32>>>(space, team.handle, dest, bytes, what, root, round);
       }
   settle();
@@ -347,6 +399,15 @@ static void check_combine() {
   expect_bytes("combine_at", fetched(dest + 40000, n * sizeof(float)), as_bytes(other), 0, 0);
   OK(cudaFree(in_memory));
 
+  for (size_t bytes : {size_t(1), size_t(8), size_t(61), size_t(4096), size_t(20000)})
+    for (size_t shift : {0, 4, 11}) {
+      put_bytes_of(source, bytes + 16, (int)bytes);
+      dushmem_k_copy<<<2, 32>>>(address(dest + shift), address(source + 3), bytes);
+      settle();
+      std::vector<unsigned char> should(bytes);
+      for (size_t i = 0; i < bytes; i++) should[i] = byte_of(dushmem_my_pe(), i + 3, (int)bytes);
+      expect_bytes("copy", fetched(dest + shift, bytes), should, (long)bytes, (long)shift);
+    }
   for (uint32_t elem : {1u, 2u, 4u, 8u, 12u, 16u, 24u}) {
     put_bytes_of(source, 50 * 40, (int)elem);
     OK(cudaMemset(dest, 0, 50 * 40));
@@ -396,13 +457,16 @@ static void check_waits() {
   OK(cudaMemcpy(values, at_least, sizeof at_least, cudaMemcpyHostToDevice));
   OK(cudaMemcpy(status, left_out, sizeof left_out, cudaMemcpyHostToDevice));
   dushmem_barrier_all();
-  dushmem_k_wait<<<1, 32>>>(address(wide), 8, 1, DUSHMEM_CMP_LT, (uint64_t)-6);
-  dushmem_k_wait_all<<<1, 32>>>(address(narrow), 2, 1, 4, address(status), DUSHMEM_CMP_GE, address(values), 1);
-  dushmem_k_wait_all<<<1, 32>>>(address(narrow), 2, 0, 3, 0, DUSHMEM_CMP_NE, 9, 0);
+  dushmem_k_wait<<<1, 32>>>(address(wide), 8, 1, DUSHMEM_CMP_LT, (uint64_t)-6, address(reference + 900));
+  dushmem_k_wait_all<<<1, 32>>>(address(narrow), 2, 1, 4, address(status), DUSHMEM_CMP_GE, address(values), 1, 0);
+  dushmem_k_wait_all<<<1, 32>>>(address(narrow), 2, 0, 3, 0, DUSHMEM_CMP_NE, 9, 0, 0);
   dushmem_int64_p(wide, -7, next);
   for (int i = 1; i < 3; i++) dushmem_int16_p(narrow + i, (int16_t)(i + 2), next);
   dushmem_quiet();
   settle();
+  uint32_t mark = 0;
+  OK(cudaMemcpy(&mark, reference + 900, sizeof mark, cudaMemcpyDeviceToHost));
+  if (mark != 2) failures++, std::printf("PE %d: the mark of a wait that is over is %u\n", me, mark);
   dushmem_barrier_all();
 }
 
@@ -418,7 +482,11 @@ static void check_sync(const Crew &team, Space &space) {
     dushmem_team_sync(team.handle);
     raise_word<<<1, 1>>>(word, team.pe((team.me + 1) % team.n));
     dushmem_k_quiet<<<1, 1>>>();
-    dushmem_k_sync<<<1, 64>>>(team.handle, round % 2);
+    // Members may meet by either kernel.
+    if (!far_only && team.told.direct && (round + team.me) % 3 != 0)
+      dushmem_k_few_sync<<<1, 32>>>(team.told.few, round % 2);
+    else
+      dushmem_k_sync<<<1, 64>>>(team.handle, round % 2);
     look_at_word<<<1, 1>>>(word, space.failures);
     settle();
     dushmem_team_sync(team.handle);

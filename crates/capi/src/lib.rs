@@ -11,6 +11,7 @@ mod front;
 #[path = "gen/mod.rs"]
 mod generated;
 mod job;
+mod launch;
 mod modules;
 mod name;
 mod ops;

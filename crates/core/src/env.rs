@@ -111,6 +111,10 @@ pub struct Settings {
     pub collective_blocks: u32,
     /// Whether kernels that wait for long for a PE that takes turns with their own fail.
     pub strict: bool,
+    /// Most members of a team whose short collectives in streams are kernels that get all they have to know as arguments.
+    pub stream_few: usize,
+    /// Most bytes that a kernel copies for a put or get in a stream, between memories of devices.
+    pub stream_copy: usize,
     /// Teams that one PE can be a member of at the same time, predefined ones included.
     pub team_slots: usize,
     /// Path to peers.
@@ -293,6 +297,14 @@ impl Settings {
             }
             device_heap = Some(size.bytes);
         }
+        let mut stream_copy = 8 << 10;
+        if let Some(found) = find("STREAM_COPY") {
+            let size = Size::parse(&found.value).map_err(|why| bad(&found, why))?;
+            if !size.rest.is_empty() {
+                return Err(bad(&found, "not a size; a number of bytes, or with K, M, G or T"));
+            }
+            stream_copy = size.bytes;
+        }
         let device = match find("DEVICE") {
             None => DeviceKind::Auto,
             Some(found) => match found.value.trim().to_ascii_lowercase().as_str() {
@@ -370,6 +382,8 @@ impl Settings {
             heap_kind,
             collective_blocks: number("MAX_CTAS", 0, 0, 1024)? as u32,
             strict: switch("STRICT")?.unwrap_or(false),
+            stream_few: number("STREAM_FEW", 8, 0, 8)? as usize,
+            stream_copy: stream_copy as usize,
             team_slots: number("TEAM_SLOTS", team_slots, 8, 2048)? as usize,
             transport,
             loopback_seed: number("LOOPBACK_SEED", 1, 0, u64::MAX)?,
@@ -501,11 +515,14 @@ mod tests {
         assert_eq!(slots(&[("NVSHMEM_MAX_TEAMS", "32"), ("DUSHMEM_TEAM_SLOTS", "64")]), Ok(64));
         assert!(slots(&[("NVSHMEM_MAX_TEAMS", "many")]).is_err());
         assert_eq!(read(SHMEM, &[("NVSHMEM_MAX_TEAMS", "32")]).unwrap().team_slots, 256);
+        let blocks = |pairs: &[(&str, &str)]| read(NVSHMEM, pairs).map(|settings| settings.collective_blocks);
+        assert_eq!((blocks(&[]), blocks(&[("NVSHMEM_MAX_CTAS", "16")])), (Ok(0), Ok(16)));
+        assert!(blocks(&[("DUSHMEM_MAX_CTAS", "-1")]).is_err());
         // Known without effect: whatever the value.
         assert!(
             read(NVSHMEM, &[("NVSHMEM_IB_SL", "x"), ("NVSHMEM_QP_DEPTH", "")]).unwrap().warnings.is_empty()
         );
-        assert_eq!(VARIABLES.iter().filter(|v| v.prefixes.contains(&"NVSHMEM") && !v.has_effect).count(), 90);
+        assert_eq!(VARIABLES.iter().filter(|v| v.prefixes.contains(&"NVSHMEM") && !v.has_effect).count(), 89);
     }
 
     #[test]

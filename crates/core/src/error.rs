@@ -39,10 +39,11 @@ pub enum Call {
     ReduceScatter = 28,
     TeamInit = 29,
     Proxy = 30,
+    CollectiveLaunch = 31,
 }
 
 impl Call {
-    const NAMES: [&'static str; 31] = [
+    const NAMES: [&'static str; 32] = [
         "nothing",
         "init",
         "finalize",
@@ -74,6 +75,7 @@ impl Call {
         "reducescatter",
         "team_init",
         "a request to the proxy",
+        "collective_launch",
     ];
 
     /// The call's name without a family prefix, from its number.
@@ -92,7 +94,7 @@ impl Call {
         Self::ALL[number]
     }
 
-    const ALL: [Call; 31] = {
+    const ALL: [Call; 32] = {
         use Call::*;
         [
             None,
@@ -126,6 +128,7 @@ impl Call {
             ReduceScatter,
             TeamInit,
             Proxy,
+            CollectiveLaunch,
         ]
     };
 }

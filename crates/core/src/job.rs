@@ -20,7 +20,10 @@ pub const BLOB: usize = 256;
 /// Waits that one PE can have noted at the same time; further ones go unnoted.
 pub const WAIT_SLOTS: usize = 8;
 
-/// What a waiting thread waits for. Zero means unknown.
+/// In [`WaitRecord::call`]: a stream of the PE waits, not one of its threads.
+pub const IN_STREAM: u32 = 1 << 16;
+
+/// What a waiting thread, or stream, waits for. Zero means unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WaitRecord {
     /// Number of the call ([`crate::error::Call`]), 0 for none.
@@ -31,7 +34,8 @@ pub struct WaitRecord {
     pub awaited: i32,
     /// Address of the word waited for, in the waiter's address space.
     pub address: u64,
-    /// Size or value that the call was made with: shown where members disagree.
+    /// Size or value that the call was made with: shown where members disagree. Of a stream that waits for a word: what it
+    /// was when it was last looked at.
     pub detail: u64,
 }
 
@@ -52,14 +56,26 @@ pub struct WaitSlot {
 pub struct Noted<'a>(&'a WaitSlot);
 
 impl WaitSlot {
-    /// Notes a wait that begins now.
-    pub fn note(&self, record: &WaitRecord) -> Noted<'_> {
+    fn write(&self, record: &WaitRecord, since: u64) {
         self.call_team.store(u64::from(record.call) << 32 | u64::from(record.team as u32), Ordering::Relaxed);
         self.awaited.store(record.awaited as u32 as u64, Ordering::Relaxed);
         self.address.store(record.address, Ordering::Relaxed);
         self.detail.store(record.detail, Ordering::Relaxed);
-        self.since.store(dushmem_os::clock::monotonic_ns(), Ordering::Release);
+        self.since.store(since, Ordering::Release);
+    }
+
+    /// Notes a wait that begins now.
+    pub fn note(&self, record: &WaitRecord) -> Noted<'_> {
+        self.write(record, dushmem_os::clock::monotonic_ns());
         Noted(self)
+    }
+
+    /// Shows a wait that began at a time of the monotonic clock, or that there is none, until it is called again.
+    pub fn show(&self, wait: Option<(WaitRecord, u64)>) {
+        match wait {
+            Some((record, since)) => self.write(&record, since),
+            None => self.since.store(0, Ordering::Release),
+        }
     }
 
     /// The wait noted here, and since when.

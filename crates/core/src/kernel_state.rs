@@ -47,11 +47,15 @@ pub struct KernelState {
     pub other_delta: u64,
     /// How PEs share devices: see [`KernelState::sharing_of`].
     pub sharing: u32,
-    /// Zero.
-    pub reserved2: u32,
+    /// Queue pairs have the numbers below it: see [`crate::proxy::queue_pairs`]. 0: it is not known which there are.
+    pub queue_pairs: u32,
     /// Device address of a word of the host that a kernel sets to 1 which has waited for long for a PE that takes turns
     /// with its own, or 0.
     pub notice: u64,
+    /// See [`KernelState::first_of`].
+    pub first_delta: [u64; KernelState::FIRST_PES + 1],
+    /// What the table says about the world's team, which lives as long as the state; or no members.
+    pub world: KernelTeam,
 }
 
 /// A team, as kernels see it.
@@ -107,8 +111,13 @@ impl KernelState {
     pub const HEAP_BY_PROXY: u32 = 4;
     /// See [`KernelState::HEAP_BY_PROXY`].
     pub const OTHER_BY_PROXY: u32 = 8;
+    /// Bit of `reserved`, without [`KernelState::MAGIC`]: the kernel is one of a module that PEs of this process share, so it
+    /// knows none of them.
+    pub const OF_MANY: u32 = 16;
     /// Entry of the delta table for a PE whose memory kernels can't load and store.
     pub const UNREACHABLE: i64 = i64::MIN;
+    /// So many PEs' entries of the delta table stand in the state itself.
+    pub const FIRST_PES: usize = 64;
     /// Of no PE.
     pub const NONE: KernelState = KernelState {
         magic: 0,
@@ -130,9 +139,26 @@ impl KernelState {
         other_heap_len: 0,
         other_delta: 0,
         sharing: 0,
-        reserved2: 0,
+        queue_pairs: 0,
         notice: 0,
+        first_delta: [0; KernelState::FIRST_PES + 1],
+        world: KernelTeam { my_pe: 0, handle: 0, ..KernelTeam::NONE },
     };
+
+    /// Whether kernels have requests for the proxy: of PEs that they don't reach, or of words that the CPU changes.
+    pub fn posts(&self) -> bool {
+        self.remote > 0 || self.reserved & (KernelState::HEAP_BY_PROXY | KernelState::OTHER_BY_PROXY) != 0
+    }
+
+    /// The first entries of a delta table as the state holds them: with the highest bit inverted, so that 0, which is also
+    /// what a state that ends before them leaves in a module, says that a PE can't be loaded from and stored to.
+    pub fn first_of(delta: impl IntoIterator<Item = i64>) -> [u64; KernelState::FIRST_PES + 1] {
+        let mut first = [0; KernelState::FIRST_PES + 1];
+        for (to, delta) in first[..KernelState::FIRST_PES].iter_mut().zip(delta) {
+            *to = (delta ^ KernelState::UNREACHABLE) as u64;
+        }
+        first
+    }
 
     /// What kernels know of [`Sharing`].
     pub fn sharing_of(sharing: Sharing) -> u32 {

@@ -1,6 +1,7 @@
 //! What kernels see of a PE, on a device that shares the memory of its process, and what they ask of it.
-use crate::device::KernelState;
+use crate::device::{KernelState, KernelTeam};
 use crate::error::{Call, Error, Result};
+use crate::team::handles;
 use crate::world::World;
 
 impl World {
@@ -21,6 +22,15 @@ impl World {
             internals: self.window().slice() as u64,
             doorbell: self.internals().doorbell as u64,
             remote: delta.iter().filter(|&&delta| delta == KernelState::UNREACHABLE).count() as u32,
+            first_delta: KernelState::first_of(delta.iter().copied()),
+            world: self.teams().get(handles::WORLD).map_or(KernelState::NONE.world, |team| {
+                KernelTeam::of(
+                    &team,
+                    self.device_slot(team.slot()),
+                    self.n_pes() as usize,
+                    self.reaches_all_of(&team),
+                )
+            }),
             ..KernelState::NONE
         }
     }

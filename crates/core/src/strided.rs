@@ -1,4 +1,5 @@
 //! Strided put and get (OpenSHMEM section 9.6): single elements, and blocks of them.
+use crate::coll::checks;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::rma::near;
@@ -178,25 +179,28 @@ impl World {
     }
 }
 
-/// The same in bytes, with the bytes from the first element to the end of the last.
-struct Strided {
-    dst: usize,
-    sst: usize,
-    block: usize,
-    blocks: usize,
-    dest_span: usize,
-    source_span: usize,
+/// The same in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Strided {
+    /// From one block to the next at the destination; of a single block, its bytes.
+    pub dst: usize,
+    /// The same at the source.
+    pub sst: usize,
+    /// Of a block.
+    pub block: usize,
+    /// Blocks; none where they have no bytes.
+    pub blocks: usize,
+    /// From the first element at the destination to the end of the last.
+    pub dest_span: usize,
+    /// The same at the source.
+    pub source_span: usize,
 }
 
 impl Strided {
-    /// `blocked`: the program has given a block size.
-    fn check(b: &Blocks, blocked: bool) -> Result<Strided> {
-        let many = if blocked { ("nblocks", b.nblocks) } else { ("nelems", b.nblocks) };
-        let why = "more than the address space";
-        let too_many = Error::BadValue { arg: many.0, value: many.1 as i64, why };
-        let Some(block) = b.bsize.checked_mul(b.elem).filter(|&block| block <= isize::MAX as usize) else {
-            return Err(Error::BadValue { arg: "bsize", value: b.bsize as i64, why });
-        };
+    /// Whether lengths and strides make sense. `blocked`: the program has given a block size.
+    pub fn check(b: &Blocks, blocked: bool) -> Result<Strided> {
+        let block = checks::bytes("bsize", b.bsize, b.elem)?;
+        let many = if blocked { "nblocks" } else { "nelems" };
         // Nothing to transfer, so nothing is strided.
         let blocks = if block == 0 { 0 } else { b.nblocks };
         let one = |arg: &'static str, stride: isize| {
@@ -209,14 +213,13 @@ impl Strided {
                 return Err(Error::BadValue { arg, value: stride as i64, why });
             }
             // The stride of a single block plays no part, however long.
-            let bytes = if blocks > 1 { (stride as usize).checked_mul(b.elem) } else { Some(0) };
-            let span = bytes
-                .and_then(|bytes| bytes.checked_mul(blocks.saturating_sub(1)))
+            let step = if blocks > 1 { (stride as usize).checked_mul(b.elem) } else { Some(block) };
+            let span = step
+                .and_then(|step| step.checked_mul(blocks.saturating_sub(1)))
                 .and_then(|bytes| bytes.checked_add(if blocks > 0 { block } else { 0 }));
-            match (bytes, span) {
-                (Some(bytes), Some(span)) => Ok((bytes, span)),
-                _ => Err(too_many.clone()),
-            }
+            let why = "more than the address space";
+            let too_many = Error::BadValue { arg: many, value: b.nblocks as i64, why };
+            step.zip(checks::fits(span)).ok_or(too_many)
         };
         let (dst, dest_span) = one("dst", b.dst)?;
         let (sst, source_span) = one("sst", b.sst)?;

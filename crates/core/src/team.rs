@@ -226,7 +226,7 @@ impl Teams {
         Teams { slots: RwLock::new(vec![Entry::default(); slots]), kernels, small }
     }
 
-    fn get(&self, handle: i32) -> Result<Arc<Team>> {
+    pub(crate) fn get(&self, handle: i32) -> Result<Arc<Team>> {
         let bad = |why| Error::BadTeam { handle, why };
         if handle == handles::INVALID {
             return Err(bad("the invalid team; the call that made it failed, or this PE is not a member"));

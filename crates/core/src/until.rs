@@ -2,6 +2,7 @@
 //!
 //! Both see every way in which a word can be updated: puts, atomics, signals, stores through a mapped
 //! pointer. A wait that returns, and a test that succeeds, acquires what the updater ordered before.
+use crate::coll::checks;
 use crate::device_heap::DeviceHeap;
 use crate::error::{Call, Error, Result};
 use crate::job::WaitRecord;
@@ -344,9 +345,7 @@ impl World {
         self.check_alive()?;
         let mut device = None;
         if len > 0 {
-            let bytes = len.checked_mul(size_of::<T>()).filter(|&bytes| bytes <= isize::MAX as usize);
-            let why = "more than the address space";
-            let bytes = bytes.ok_or(Error::BadValue { arg: "nelems", value: len as i64, why })?;
+            let bytes = checks::bytes("nelems", len, size_of::<T>())?;
             device = self.range_place("ivars", ivars as usize, bytes, size_of::<T>())?;
             if let CmpValues::Each(values) = values
                 && values.is_null()

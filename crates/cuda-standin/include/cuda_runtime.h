@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <utility>
 
 #define __global__
 #define __device__
@@ -19,6 +21,7 @@ typedef struct CUevent_st *cudaEvent_t;
 typedef struct CUgraph_st *cudaGraph_t;
 typedef struct CUgraphExec_st *cudaGraphExec_t;
 unsigned cuInit(unsigned);
+unsigned cuDeviceGetAttribute(int *, unsigned, int);
 unsigned cuDeviceGetCount(int *);
 unsigned cuDevicePrimaryCtxRetain(void **, int);
 unsigned cuCtxGetCurrent(void **);
@@ -52,7 +55,11 @@ unsigned cuEventDestroy_v2(cudaEvent_t);
 unsigned cuLaunchHostFunc(cudaStream_t, void (*)(void *), void *);
 }
 
-enum cudaError_t { cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2, cudaErrorNotReady = 600 };
+enum cudaError_t { cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2, cudaErrorInvalidConfiguration = 9,
+                   cudaErrorInvalidDeviceFunction = 98, cudaErrorInvalidResourceHandle = 400, cudaErrorNotReady = 600,
+                   cudaErrorCooperativeLaunchTooLarge = 720 };
+enum cudaDeviceAttr { cudaDevAttrMaxThreadsPerBlock = 1, cudaDevAttrMultiProcessorCount = 16, cudaDevAttrMaxThreadsPerMultiProcessor = 39,
+                      cudaDevAttrMaxSharedMemoryPerMultiprocessor = 81, cudaDevAttrMaxBlocksPerMultiprocessor = 106 };
 enum cudaMemcpyKind { cudaMemcpyHostToHost, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice, cudaMemcpyDefault };
 enum cudaStreamCaptureMode { cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal, cudaStreamCaptureModeRelaxed };
 enum { cudaStreamDefault = 0, cudaStreamNonBlocking = 1, cudaEventDefault = 0, cudaEventDisableTiming = 2 };
@@ -94,10 +101,15 @@ inline cudaError_t cudaGetLastError() {
 inline cudaError_t cudaGetDeviceCount(int *count) { CUDA_STANDIN_CALL(cuDeviceGetCount(count)); }
 inline cudaError_t cudaSetDevice(int device) { return (cudaError_t)cuda_standin::use(device); }
 inline cudaError_t cudaGetDevice(int *device) { CUDA_STANDIN_CALL(cuCtxGetDevice(device)); }
+inline cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device) {
+  CUDA_STANDIN_CALL(cuDeviceGetAttribute(value, attribute, device));
+}
 inline cudaError_t cudaDeviceSynchronize() { CUDA_STANDIN_CALL(cuCtxSynchronize()); }
 inline cudaError_t cudaMalloc(void **at, size_t bytes) { CUDA_STANDIN_CALL(cuMemAlloc_v2(at, bytes)); }
 inline cudaError_t cudaFree(void *at) { CUDA_STANDIN_CALL(cuMemFree_v2(at)); }
 inline cudaError_t cudaMallocHost(void **at, size_t bytes) { CUDA_STANDIN_CALL(cuMemHostAlloc(at, bytes, 1)); }
+inline cudaError_t cudaMallocManaged(void **at, size_t bytes) { return cudaMallocHost(at, bytes); }
+template <class T> cudaError_t cudaMallocManaged(T **at, size_t bytes) { return cudaMallocManaged((void **)at, bytes); }
 inline cudaError_t cudaFreeHost(void *at) { CUDA_STANDIN_CALL(cuMemFreeHost(at)); }
 inline cudaError_t cudaMemcpy(void *dest, const void *source, size_t bytes, cudaMemcpyKind) {
   CUDA_STANDIN_CALL(cuMemcpy(dest, source, bytes));
@@ -179,5 +191,55 @@ template <class... P> struct launcher {
 template <class... P>
 cuda_standin::launcher<P...> standin_launch(void (*kernel)(P...), dim3 grid, dim3 block, size_t = 0, cudaStream_t stream = nullptr) {
   return {kernel, grid, block, stream};
+}
+
+/* ---- cooperative launches ---- */
+
+namespace cuda_standin {
+
+typedef void (*starter)(dim3, dim3, void **, cudaStream_t);
+inline std::map<const void *, starter> &kernels() {
+  static std::map<const void *, starter> known;
+  return known;
+}
+template <class... P, size_t... I>
+void start_array(void (*kernel)(P...), dim3 grid, dim3 block, void **args, cudaStream_t stream, std::index_sequence<I...>) {
+  standin_launch(kernel, grid, block, 0, stream)(*(P *)args[I]...);
+}
+template <auto kernel> struct known;
+template <class... P, void (*kernel)(P...)> struct known<kernel> {
+  static void start(dim3 grid, dim3 block, void **args, cudaStream_t stream) {
+    start_array(kernel, grid, block, args, stream, std::index_sequence_for<P...>());
+  }
+};
+
+} // namespace cuda_standin
+
+/* Where a program launches by address it names its kernels once. */
+#define standin_kernel(kernel) (cuda_standin::kernels()[(const void *)kernel] = cuda_standin::known<kernel>::start)
+
+template <class Kernel>
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, Kernel, int threads, size_t shared) {
+  int all = 0, most_threads = 0, most_shared = 0, most = 0;
+  cudaDeviceGetAttribute(&all, cudaDevAttrMaxBlocksPerMultiprocessor, 0);
+  cudaDeviceGetAttribute(&most_threads, cudaDevAttrMaxThreadsPerMultiProcessor, 0);
+  cudaDeviceGetAttribute(&most_shared, cudaDevAttrMaxSharedMemoryPerMultiprocessor, 0);
+  const cudaError_t error = cudaDeviceGetAttribute(&most, cudaDevAttrMaxThreadsPerBlock, 0);
+  if (error != cudaSuccess) return error;
+  *blocks = threads > most ? 0 : most_threads / threads < all ? most_threads / threads : all;
+  /* 1 KiB of a block's is the device's own. */
+  if ((size_t)most_shared / (shared + 1024) < (size_t)*blocks) *blocks = (int)((size_t)most_shared / (shared + 1024));
+  return cudaSuccess;
+}
+inline cudaError_t cudaLaunchCooperativeKernel(const void *kernel, dim3 grid, dim3 block, void **args, size_t shared,
+                                               cudaStream_t stream) {
+  const auto found = cuda_standin::kernels().find(kernel);
+  if (found == cuda_standin::kernels().end()) return cudaErrorInvalidDeviceFunction;
+  int blocks = 0, processors = 0;
+  cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, (int)(block.x * block.y * block.z), shared);
+  cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0);
+  if (grid.x * grid.y * grid.z > (unsigned)(blocks * processors)) return cudaErrorCooperativeLaunchTooLarge;
+  found->second(grid, block, args, stream);
+  return cudaSuccess;
 }
 #endif

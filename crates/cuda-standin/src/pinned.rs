@@ -53,6 +53,11 @@ pub fn find(address: usize) -> Option<(usize, usize, usize)> {
     (address - start < range.len).then_some((*start, range.len, range.context))
 }
 
+/// Whether all of a range lies in one registration.
+pub fn holds(address: usize, len: usize) -> bool {
+    find(address).is_some_and(|(start, pinned, _)| address - start + len <= pinned)
+}
+
 /// Whether all of a range is pinned, by one registration or several that follow on each other.
 pub fn covers(address: usize, len: usize) -> bool {
     let end = address.saturating_add(len.max(1));

@@ -22,7 +22,9 @@ const KERNELS: &str = "
     .param .u64 f) { ret; }
 .visible .entry dushmem_k_copy_strided(.param .u64 a, .param .u64 b, .param .u64 c, .param .u64 d, .param .u32 e,
     .param .u64 f) { ret; }
-.visible .entry dushmem_k_wait(.param .u64 a, .param .u32 b, .param .u32 c, .param .u32 d, .param .u64 e) { ret; }
+.visible .entry dushmem_k_copy(.param .u64 a, .param .u64 b, .param .u64 c) { ret; }
+.visible .entry dushmem_k_wait(.param .u64 a, .param .u32 b, .param .u32 c, .param .u32 d, .param .u64 e,
+    .param .u64 f) { ret; }
 .visible .entry unknown(.param .u32 a) { ret; }
 .visible .entry standin_wrong(.param .u32 a) { ret; }
 ";
@@ -66,14 +68,18 @@ fn single_kernels() {
     write(at, &[1, 2, 3, 4, 5, 6]);
     run("dushmem_k_copy_strided", &[a + 64, 16, a, 24, 8, 2]);
     assert_eq!((read(at + 64, 1), read(at + 80, 1)), (vec![1], vec![4]));
+    write(at + 128, &[0]);
+    run("dushmem_k_copy", &[a + 129, a + 64, 7]);
+    assert_eq!(read(at + 128, 1), [1 << 8]);
     // Two sources of two elements, a destination that is the first of them.
     write(at + 512, &[a, a + 16, a]);
     run("dushmem_k_combine", &[a + 512, 2, 1, 2, 3, 5]);
     assert_eq!(read(at, 4), [4, 6, 3, 4]);
-    ok(launch(function(module, "dushmem_k_wait"), own, &[a, 1, 1, 4, 0]));
+    ok(launch(function(module, "dushmem_k_wait"), own, &[a, 1, 1, 4, 0, a + 768]));
     assert_eq!(cuStreamQuery(own), 600);
     write(at, &[0x80]);
     ok(cuStreamSynchronize(own));
+    assert_eq!(read(at + 768, 1)[0] as u32, 2);
     assert_eq!(
         cuLaunchKernel(
             function(module, "standin_fault"),

@@ -31,6 +31,33 @@ fn a_wait_blocks_its_stream_only() {
     assert_eq!(cuStreamWaitValue64_v2(a, flag, 0, 1 << 30), 801);
 }
 
+/// As the driver's documentation says it, whether the memory is pinned or not.
+#[test]
+fn copies_within_the_hosts_memory_are_over_when_the_call_returns() {
+    start();
+    let (flag, own) = (device_memory(64), stream());
+    let pinned: usize = made(|at| cuMemHostAlloc(at, 64, 3));
+    let mut pageable = [7u64, 0];
+    let pageable = pageable.as_mut_ptr() as usize;
+    for (place, at) in [pinned, pageable].into_iter().enumerate() {
+        let word = |i: usize| (at + 8 * i) as *mut u64;
+        // SAFETY: two words of this test's, which nothing under way uses.
+        unsafe { (word(0).write_volatile(7), word(1).write_volatile(0)) };
+        write(flag, &[0]);
+        ok(cuStreamWaitValue64_v2(own, flag, 1, 1));
+        let copying = std::thread::spawn(move || {
+            start();
+            cuMemcpyAsync(at + 8, at, 8, own)
+        });
+        std::thread::sleep(Duration::from_millis(20));
+        assert!(!copying.is_finished(), "place {place}: the call waits for what is in front of the copy");
+        write(flag, &[1]);
+        ok(copying.join().unwrap());
+        // SAFETY: as above.
+        assert_eq!(unsafe { word(1).read_volatile() }, 7);
+    }
+}
+
 #[test]
 fn events_order_streams() {
     start();

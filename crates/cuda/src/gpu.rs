@@ -84,7 +84,7 @@ pub struct Gpu {
     maker: Mutex<Option<JoinHandle<()>>>,
     /// What must not wait for that: looks at words, states of modules.
     pub(crate) side: Lane,
-    pub(crate) pins: Mutex<Vec<crate::pins::Pin>>,
+    pub(crate) pins: crate::pins::Pins,
     pub(crate) spaces: Arc<Spaces>,
     pub(crate) waiting: Waiting,
     /// For waits within waits, whose own records stay.
@@ -108,6 +108,8 @@ pub(crate) struct Facts {
     pub chunks: bool,
     pub max_pitch: usize,
     pub write64: bool,
+    /// Whether the device's atomic operations and those of CPUs on memory of the host know of each other.
+    pub host_atomics: bool,
 }
 
 /// The variables that have memory allocated as on drivers that can't make it in chunks.
@@ -156,7 +158,7 @@ impl Gpu {
             data,
             maker: Mutex::default(),
             side,
-            pins: Mutex::default(),
+            pins: crate::pins::Pins::default(),
             spaces: Arc::new(Spaces::new(&context)),
             waiting,
             short,
@@ -172,8 +174,10 @@ impl Gpu {
 
     /// Waits for what the start has begun.
     pub(crate) fn finish_start(&self) -> Result<()> {
-        self.settle()?;
+        let settled = self.settle();
+        // Also without kernels: what is being zeroed may be given back next.
         self.side.finish(&self.short).map_err(|why| why.doing("clearing new device memory"))?;
+        settled?;
         // Its first user need not wait for this, and no start does.
         let mut maker = lock(&self.maker);
         if maker.is_none() {
@@ -385,7 +389,7 @@ impl Gpu {
         if state.remote > 0 || state.n_pes > KernelTeam::MOST_DIRECT as i32 {
             self.load_far()?;
         }
-        if state.remote > 0 && state.proxy == 0 {
+        if state.posts() && state.proxy == 0 {
             state.proxy = self.proxy.start(&self.context)?;
         }
         Ok(state)
@@ -507,6 +511,7 @@ impl Facts {
             chunks,
             max_pitch: number(ATTRIBUTE_MAX_PITCH).max(0) as usize,
             write64: number(ATTRIBUTE_STREAM_MEM_OPS_64) != 0,
+            host_atomics: number(ATTRIBUTE_HOST_NATIVE_ATOMICS) != 0,
         })
     }
 }

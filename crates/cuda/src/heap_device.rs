@@ -1,5 +1,6 @@
 //! The device as the engine uses it.
 use crate::gpu::Gpu;
+use crate::moves::Kind;
 use dushmem_core::amo::AmoRequest;
 use dushmem_core::device::{DeviceMemory, Export, KernelState, KernelTeam};
 use dushmem_core::device_heap::driver::{Agreed, Combine, HeapDevice, Identity, Link};
@@ -64,12 +65,16 @@ impl HeapDevice for Gpu {
         unsafe { self.pin_range(at, bytes) }
     }
 
+    fn shares_atomics(&self) -> bool {
+        self.facts.host_atomics
+    }
+
     fn unpin(&self, at: usize) -> Result<()> {
         self.unpin_range(at)
     }
 
     fn is_device(&self, address: usize) -> bool {
-        self.kind_of(address) == crate::moves::Kind::Device
+        matches!(self.kind_of(address), Kind::Device | Kind::Elsewhere)
     }
 
     unsafe fn copy(&self, dest: usize, source: usize, bytes: usize) -> Result<()> {

@@ -1,5 +1,5 @@
 //! Data between memories: copies, small stores and loads, atomics, vectors combined.
-use crate::error::Failure;
+use crate::error::{Driven, Failure};
 use crate::gpu::{Gpu, THREADS};
 use crate::kernels::Shape;
 use crate::lane::Lane;
@@ -26,8 +26,10 @@ pub(crate) enum Kind {
     Host,
     /// Memory of the host that the device addresses.
     Pinned,
-    /// A device's.
+    /// That of the PE's device, or a part of a heap.
     Device,
+    /// Another device's, which kernels here may not reach.
+    Elsewhere,
 }
 
 impl Gpu {
@@ -37,15 +39,20 @@ impl Gpu {
             return Kind::Device;
         }
         let Ok(_entered) = self.context().enter() else { return Kind::Host };
-        let (mut kind, mut device) = (0u32, 0 as Address);
-        let which = [POINTER_MEMORY_TYPE, POINTER_DEVICE_POINTER];
-        let places = [(&raw mut kind).cast::<core::ffi::c_void>(), (&raw mut device).cast()];
+        let (mut kind, mut device, mut ordinal) = (0u32, 0 as Address, 0i32);
+        let which = [POINTER_MEMORY_TYPE, POINTER_DEVICE_POINTER, POINTER_DEVICE_ORDINAL];
+        let places = [
+            (&raw mut kind).cast::<core::ffi::c_void>(),
+            (&raw mut device).cast(),
+            (&raw mut ordinal).cast(),
+        ];
         // SAFETY: places for what is asked for. Unknown addresses are no error of this function.
         let asked = unsafe {
-            self.driver().pointer_get_attributes(2, which.as_ptr(), places.as_ptr(), address as Address)
+            self.driver().pointer_get_attributes(3, which.as_ptr(), places.as_ptr(), address as Address)
         };
         match (asked, kind) {
-            (Ok(()), MEMORY_DEVICE) => Kind::Device,
+            (Ok(()), MEMORY_DEVICE) if ordinal == self.context().device() => Kind::Device,
+            (Ok(()), MEMORY_DEVICE) => Kind::Elsewhere,
             (Ok(()), 1) if device == address as Address => Kind::Pinned,
             _ => Kind::Host,
         }
@@ -57,11 +64,38 @@ impl Gpu {
         if bytes == 0 {
             return Ok(());
         }
-        let driver = self.driver();
         self.data
             // SAFETY: as the caller promises.
-            .begin(|stream| unsafe { driver.memcpy_async(dest as Address, source as Address, bytes, stream) })
+            .begin(|stream| unsafe { self.copy_in(stream, dest, source, bytes) })
             .map_err(|why| why.doing(format_args!("copying {bytes} bytes from {source:#x} to {dest:#x}")))
+    }
+
+    /// A copy in a stream: more than one where a side goes from one pinned range into another.
+    ///
+    /// # Safety
+    /// As for [`dushmem_core::device_heap::driver::HeapDevice::copy`].
+    pub(crate) unsafe fn copy_in(
+        &self,
+        stream: types::Stream,
+        dest: usize,
+        source: usize,
+        bytes: usize,
+    ) -> Driven {
+        let (driver, mut done) = (self.driver(), 0);
+        while done < bytes {
+            let (to, from) = (dest + done, source + done);
+            let part = self.pins.together(from, self.pins.together(to, bytes - done));
+            // SAFETY: as the caller promises.
+            unsafe { driver.memcpy_async(to as Address, from as Address, part, stream) }?;
+            done += part;
+        }
+        Ok(())
+    }
+
+    /// Whether a side of a strided copy lies in one pinned range, or in none.
+    pub(crate) fn is_together(&self, at: usize, stride: usize, elem: usize, n: usize) -> bool {
+        let span = stride.saturating_mul(n.saturating_sub(1)).saturating_add(elem);
+        self.pins.together(at, span) == span
     }
 
     /// # Safety
@@ -93,7 +127,9 @@ impl Gpu {
                 .begin(|stream| unsafe { self.launch(kernel, shape, stream, &parameters) })
                 .map_err(what);
         }
-        if dest_stride > self.facts.max_pitch || source_stride > self.facts.max_pitch {
+        let together =
+            self.is_together(dest, dest_stride, elem, n) && self.is_together(source, source_stride, elem, n);
+        if dest_stride > self.facts.max_pitch || source_stride > self.facts.max_pitch || !together {
             for i in 0..n {
                 // SAFETY: one element.
                 unsafe { self.begin_copy(dest + i * dest_stride, source + i * source_stride, elem) }?;

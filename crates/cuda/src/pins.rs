@@ -4,14 +4,44 @@ use crate::gpu::Gpu;
 use crate::types::{HOST_DEVICEMAP, HOST_PORTABLE, errors};
 use dushmem_core::error::{Error, Result};
 use dushmem_core::size::Size;
-use std::sync::PoisonError;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A range that is pinned.
 #[derive(Clone, Copy, Debug)]
 pub struct Pin {
     at: usize,
+    bytes: usize,
     /// Somebody else had pinned it before, and ends that.
     theirs: bool,
+}
+
+/// The ranges that are pinned.
+#[derive(Debug, Default)]
+pub struct Pins {
+    all: Mutex<Vec<Pin>>,
+    /// How many.
+    count: AtomicUsize,
+}
+
+impl Pins {
+    fn with<R>(&self, change: impl FnOnce(&mut MutexGuard<'_, Vec<Pin>>) -> R) -> R {
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let result = change(&mut all);
+        self.count.store(all.len(), Ordering::Release);
+        result
+    }
+
+    /// How many of `bytes` bytes from `at` on lie on one side of every end of a range: a driver takes no copy from or to
+    /// host memory that goes from one into the next.
+    pub(crate) fn together(&self, at: usize, bytes: usize) -> usize {
+        if self.count.load(Ordering::Acquire) == 0 {
+            return bytes;
+        }
+        let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let ends = all.iter().flat_map(|pin| [pin.at, pin.at + pin.bytes]);
+        ends.filter(|&end| end > at).map(|end| end - at).fold(bytes, usize::min)
+    }
 }
 
 impl Gpu {
@@ -33,13 +63,13 @@ impl Gpu {
                 )));
             }
         };
-        let pin = Pin { at, theirs };
+        let pin = Pin { at, bytes, theirs };
         let mut device = 0;
         // SAFETY: a place for an address, and pinned memory.
         let found = unsafe { driver.mem_host_get_device_pointer(&raw mut device, start, 0) };
         let why = match found {
             Ok(()) if device == at as u64 => {
-                self.pins.lock().unwrap_or_else(PoisonError::into_inner).push(pin);
+                self.pins.with(|pins| pins.push(pin));
                 return Ok(());
             }
             Ok(()) => Error::NotSupported(format!(
@@ -60,16 +90,17 @@ impl Gpu {
     }
 
     pub(crate) fn unpin_range(&self, at: usize) -> Result<()> {
-        let mut pins = self.pins.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(found) = pins.iter().position(|pin| pin.at == at) else {
+        let found = self.pins.with(|pins| {
+            let found = pins.iter().position(|pin| pin.at == at);
+            found.map(|found| pins.swap_remove(found))
+        });
+        let Some(pin) = found else {
             return Err(Error::BadAddress {
                 arg: "addr",
                 addr: at,
                 why: "no memory that was pinned begins there",
             });
         };
-        let pin = pins.swap_remove(found);
-        drop(pins);
         let _relaxed = self.context().enter_relaxed()?;
         self.end_pin(pin);
         Ok(())
@@ -77,8 +108,7 @@ impl Gpu {
 
     pub(crate) fn unpin_all(&self) {
         let Ok(_relaxed) = self.context().enter_relaxed() else { return };
-        for pin in self.pins.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
-            self.end_pin(pin);
-        }
+        let all = self.pins.with(|pins| std::mem::take(&mut **pins));
+        all.into_iter().for_each(|pin| self.end_pin(pin));
     }
 }

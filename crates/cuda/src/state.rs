@@ -103,9 +103,15 @@ impl Gpu {
         self.side.finish(&self.short).map_err(|why| why.doing("storing the state for kernels"))
     }
 
-    /// Whether the program's own units can know this PE: there is one variable of each in a process.
-    pub(crate) fn has_units(&self) -> bool {
-        self.sharing() != Sharing::Threads
+    /// What the program's own units are told: there is one variable of each in a process, so where PEs are threads they
+    /// know none of them, and kernels say so.
+    pub(crate) fn for_units(&self, state: &KernelState) -> KernelState {
+        match self.sharing() {
+            Sharing::Threads => {
+                KernelState { sharing: state.sharing, reserved: KernelState::OF_MANY, ..KernelState::NONE }
+            }
+            _ => *state,
+        }
     }
 
     pub(crate) fn push_state_to_all(&self, state: &KernelState) -> Result<()> {
@@ -116,7 +122,8 @@ impl Gpu {
         let begun = known.variables.iter().try_for_each(|&variable| self.push(&state, variable));
         // Units are asked for the state from here on, too.
         drop(known);
-        let told = if self.has_units() { units::tell(self, &state) } else { Ok(()) };
+        let of_units = self.for_units(&state);
+        let told = units::tell(self, &of_units);
         if first {
             // The program's runtime may load all of its kernels now.
             self.laps().lap("units");

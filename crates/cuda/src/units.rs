@@ -30,7 +30,8 @@ pub unsafe fn add(module: *const Module) -> Result<()> {
         return Ok(());
     }
     for gpu in device::all() {
-        if let Some(state) = gpu.states.current().filter(|_| gpu.has_units()) {
+        if let Some(state) = gpu.states.current() {
+            let state = gpu.for_units(&state);
             push(&gpu, &state, Unit(module))?;
             gpu.pushed()?;
         }

@@ -10,6 +10,7 @@ use dushmem_cuda::{Cuda, device, facts, is_loaded};
 use dushmem_testkit::threads;
 use std::ffi::c_void;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 #[test]
 fn devices_are_listed() {
@@ -142,12 +143,36 @@ fn units_get_the_state_when_it_is_there_and_when_they_come() {
     });
 }
 
+static SHARED: AtomicBool = AtomicBool::new(true);
+
+/// What a unit is told that belongs to several PEs: number, and flags.
+unsafe extern "C" fn push_shared(state: *const KernelState, _: usize, _: *mut c_void) -> i32 {
+    // SAFETY: a state.
+    let state = unsafe { &*state };
+    if SHARED.load(Ordering::Relaxed) {
+        assert!(
+            state.magic == 0 && state.n_pes == 0 && state.delta == 0 && state.team_count == 0,
+            "{state:?}"
+        );
+    }
+    TOLD.lock().unwrap().push((state.my_pe, state.reserved as usize));
+    0
+}
+
+/// Their kernels say what is wrong, whichever PE launches them, instead of taking each other's data.
 #[test]
-fn units_know_nothing_of_pes_that_are_threads() {
+fn units_are_told_that_pes_are_threads() {
     choose(&[]);
-    unit(KernelState::ABI, push).add().unwrap();
+    unit(KernelState::ABI, push_shared).add().unwrap();
     run(2, |world| {
         world.bind_device(Call::Malloc, true).unwrap();
     });
-    assert_eq!(told(), []);
+    let all = told();
+    assert!(all.len() >= 2 && all.iter().all(|&said| said == (-1, KernelState::OF_MANY as usize)), "{all:?}");
+    // A job of one PE in the same process after that: kernels know it.
+    SHARED.store(false, Ordering::Relaxed);
+    run(1, |world| {
+        world.bind_device(Call::Malloc, true).unwrap();
+        assert_eq!(told(), [(0, 0)]);
+    });
 }

@@ -59,15 +59,44 @@ fn memory_is_where_it_was_wanted_and_zero() {
     let peer = gpu.import(&again, base + (1 << 39), CHUNK).unwrap();
     assert_eq!(read(&gpu, base + (1 << 39) + 13, what.len()), what);
     drop((peer, memory));
-    assert_eq!(gpu.free_memory().unwrap(), free);
-    drop(gpu);
     if !has_counters() {
         return;
     }
+    assert_eq!(gpu.free_memory().unwrap(), free);
+    drop(gpu);
     for kind in ["memory", "mappings", "reservations", "streams", "events", "modules", "host", "contexts"] {
         assert_eq!(live(kind), 0, "{kind}");
     }
     assert_eq!(calls("cuMemFree_v2"), 0, "freeing waits for kernels");
+}
+
+/// A driver takes and keeps memory for itself meanwhile, so free memory is not what it was, to the byte.
+#[test]
+fn memory_that_is_dropped_can_be_had_again() {
+    const LARGE: usize = 64 << 20;
+    const TIMES: u64 = 6;
+    let gpu = gpu();
+    let base = gpu.reserve(None, 2 * LARGE).unwrap();
+    let round = || {
+        let memory = gpu.allocate(base, LARGE).unwrap();
+        let peer = gpu.import(&memory.export().unwrap(), base + LARGE, LARGE).unwrap();
+        let free = gpu.free_memory().unwrap();
+        drop((memory, peer));
+        free
+    };
+    // What the driver keeps for itself it has after the first time.
+    round();
+    let free = gpu.free_memory().unwrap();
+    for i in 1..=TIMES {
+        let meanwhile = round();
+        assert!(
+            free - meanwhile >= LARGE as u64 * 3 / 4,
+            "round {i}: {free} bytes are free, then {meanwhile}"
+        );
+    }
+    let kept = free.saturating_sub(gpu.free_memory().unwrap());
+    // Had one round in six not given back, that were more; noise of the driver is a few granules.
+    assert!(kept < LARGE as u64 / 4, "{kept} bytes did not come back in {TIMES} rounds of {LARGE}");
 }
 
 #[test]
@@ -133,7 +162,7 @@ fn a_look_does_not_wait_for_what_was_begun() {
     // A kernel of the program that waits for a word.
     let kernel = gpu.kernel("dushmem_k_wait").unwrap();
     gpu.set_state(&state(3)).unwrap();
-    let spin = [at as u64, 8, 0, Cmp::Eq as u64, 5];
+    let spin = [at as u64, 8, 0, Cmp::Eq as u64, 5, 0];
     // SAFETY: a stream and a kernel of the context, with its parameters.
     unsafe {
         let stream = program_stream(&gpu);

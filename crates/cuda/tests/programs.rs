@@ -1,11 +1,12 @@
 //! The suites of `tests/cuda` in C++ as programs on the stand-in, with the installed library: as they are run on a GPU, but
-//! for kernels that use the device API.
+//! for kernels that use the device API in more than one thread.
 mod common;
 use dushmem_testkit::folder::Folder;
 use dushmem_testkit::installation::{prefix, root};
 use dushmem_testkit::job::Job;
 use dushmem_testkit::tools::installed;
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -23,30 +24,19 @@ fn launches(source: &str) -> String {
     out + rest
 }
 
-/// Compiles the suite `name`, and runs it with each number of PEs, each of which takes turns or not.
-fn run(name: &str, knobs: &[(&str, &str)]) {
-    run_with(name, &[(1, "0"), (2, "0"), (2, "1"), (3, "0"), (4, "1")], knobs);
-}
-
-/// On two devices: a PE each, two each, and one that is alone on its own; programs choose by their number.
-fn run_on_two(name: &str, knobs: &[(&str, &str)]) {
-    let two = [("CUDA_STANDIN_DEVICES", "2"), ("CUDA_STANDIN_FLUSHES", "1")];
-    run_with(name, &[(2, "0"), (3, "0"), (4, "0"), (4, "1")], &[&two, knobs].concat());
-}
-
-/// With these numbers of PEs, under MPS or not.
-fn run_with(name: &str, jobs: &[(usize, &str)], knobs: &[(&str, &str)]) {
+/// Compiles a program as `name`, as far as there is a compiler.
+fn compiled(text: &str, name: &str, flags: &[&str], folder: &Folder) -> Option<PathBuf> {
     let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".into());
     if !installed(&compiler) {
-        return;
+        return None;
     }
-    let (root, prefix, folder) = (root(), prefix(), Folder::new("cuda"));
+    let (root, prefix, driver) = (root(), prefix(), cuda_standin::path());
     let (source, program) = (folder.join("suite.cpp"), folder.join(name));
-    let text = fs::read_to_string(root.join(format!("tests/cuda/{name}.cu"))).unwrap();
-    fs::write(&source, launches(&text)).unwrap();
-    let driver = cuda_standin::path();
+    fs::write(&source, launches(text)).unwrap();
     let made = Command::new(compiler)
-        .args(["-std=c++17", "-O1", "-pthread", "-o"])
+        .args(["-std=c++17", "-O1", "-pthread"])
+        .args(flags)
+        .arg("-o")
         .args([&program, &source])
         .arg("-I")
         .arg(root.join("crates/cuda-standin/include"))
@@ -63,17 +53,52 @@ fn run_with(name: &str, jobs: &[(usize, &str)], knobs: &[(&str, &str)]) {
         .output()
         .unwrap();
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    Some(program)
+}
+
+fn job(pes: usize, program: &Path) -> Job {
+    Job::new(pes, program)
+        .limit(Duration::from_secs(100))
+        .env("DUSHMEM_DEVICE", "cuda")
+        .env("DUSHMEM_CUDA_LIBRARY", cuda_standin::path())
+}
+
+/// Compiles the suite `name`, and runs it with each number of PEs, each of which takes turns or not.
+fn run(name: &str, knobs: &[(&str, &str)]) {
+    run_and(name, &[], knobs, |_, _, _| ());
+}
+
+/// On two devices: a PE each, two each, and one that is alone on its own; programs choose by their number.
+fn run_on_two(name: &str, knobs: &[(&str, &str)]) {
+    let two = [("CUDA_STANDIN_DEVICES", "2"), ("CUDA_STANDIN_FLUSHES", "1")];
+    let jobs = [(2, "0"), (3, "0"), (4, "0"), (4, "1")];
+    run_with(name, &[], &jobs, &[&two, knobs].concat(), |_, _, _| ());
+}
+
+/// As `run`; `look` at the number of PEs, whether they run at the same time, and what was said on standard error.
+fn run_and(name: &str, flags: &[&str], knobs: &[(&str, &str)], look: fn(usize, bool, &str)) {
+    run_with(name, flags, &[(1, "0"), (2, "0"), (2, "1"), (3, "0"), (4, "1")], knobs, look);
+}
+
+/// With these numbers of PEs, under MPS or not.
+fn run_with(
+    name: &str,
+    flags: &[&str],
+    jobs: &[(usize, &str)],
+    knobs: &[(&str, &str)],
+    look: fn(usize, bool, &str),
+) {
+    let folder = Folder::new("cuda");
+    let text = fs::read_to_string(root().join(format!("tests/cuda/{name}.cu"))).unwrap();
+    let Some(program) = compiled(&text, name, flags, &folder) else { return };
     for &(pes, mps) in jobs {
-        let mut job = Job::new(pes, &program).limit(Duration::from_secs(100));
-        job = job
-            .env("DUSHMEM_DEVICE", "cuda")
-            .env("DUSHMEM_CUDA_LIBRARY", &driver)
-            .env("CUDA_STANDIN_MPS", mps);
+        let mut job = job(pes, &program).env("CUDA_STANDIN_MPS", mps);
         for (name, value) in knobs {
             job = job.env(name, value);
         }
         let outcome = job.run();
         assert!(outcome.code == 0 && outcome.stdout == "all right\n", "{pes} PEs, MPS {mps}: {outcome:#?}");
+        look(pes, mps == "1", &outcome.stderr);
     }
 }
 
@@ -150,4 +175,94 @@ fn stream_order_on_two_devices() {
 #[test]
 fn stream_collectives_on_two_devices() {
     run_on_two("stream_collectives", &[]);
+}
+
+/// Two devices, so that none is chosen before the launch.
+#[test]
+fn launch_limits() {
+    let knobs = [("CUDA_STANDIN_HOST_ACCESS", "1"), ("CUDA_STANDIN_DEVICES", "2")];
+    run_and("launch_limits", &[], &knobs, |pes, together, said| {
+        let why = format!("are resident at once, since {pes} PEs share the device (with fewer");
+        assert_eq!(said.contains(&why), together && pes > 1, "{said}");
+        assert!(said.contains("launch fewer, or a grid of 0, or ask"), "{said}");
+    });
+}
+
+/// By the device headers' code for GPUs, on a device whose atomic operations on memory of the host are none to the CPU. Of
+/// two devices none is chosen before there is something in the host's heap.
+const ON_DEVICE: [&str; 1] = ["-D__HIPCC__"];
+
+#[test]
+fn kernels_and_the_hosts_heap() {
+    for devices in ["1", "2"] {
+        let knobs = [("CUDA_STANDIN_HOST_ACCESS", "1"), ("CUDA_STANDIN_DEVICES", devices)];
+        run_and("host_words", &ON_DEVICE, &knobs, |_, _, _| ());
+    }
+}
+
+#[test]
+fn kernels_and_the_hosts_heap_alone() {
+    let knobs = [("CUDA_STANDIN_HOST_ACCESS", "1"), ("DUSHMEM_HEAP_KIND", "host")];
+    run_and("host_words", &ON_DEVICE, &knobs, |_, _, _| ());
+}
+
+#[test]
+fn kernels_and_the_hosts_heap_out_of_reach() {
+    let knobs = [("CUDA_STANDIN_HOST_ACCESS", "1"), ("DUSHMEM_EMU_REMOTE", "1")];
+    run_and("host_words", &ON_DEVICE, &knobs, |_, _, _| ());
+}
+
+/// What the code for GPUs says of wrong arguments, before it ends the kernel.
+#[test]
+fn wrong_arguments_in_kernels() {
+    let folder = Folder::new("cuda");
+    let text = fs::read_to_string(root().join("tests/kernels/device_bad.cu")).unwrap();
+    let Some(program) = compiled(&text, "device_bad", &ON_DEVICE, &folder) else { return };
+    let queue_pair =
+        "there is no such queue pair; pass a handle that qp_create has stored, QP_DEFAULT or QP_ANY";
+    for (case, parts) in [
+        ("1", ["PE 0: p: pe = -1 ", "there is no such PE"]),
+        ("3", ["PE 0: put: dest = ", "not in symmetric memory, or the range ends outside"]),
+        ("6", ["PE 0: atomic_add: dest = ", "not aligned to 8 bytes, which this operation needs"]),
+        ("17", ["PE 0: dushmemx_qp_int_p: qp_index = 1000 ", queue_pair]),
+        ("18", ["PE 0: dushmemx_qp_int_p: qp_index = -1 ", queue_pair]),
+    ] {
+        let outcome = job(1, &program).args([case, "ready"]).env("CUDA_STANDIN_HOST_ACCESS", "1").run();
+        let place = "(kernel, block (1, 0, 0), thread (2, 0, 0))";
+        let said = outcome.stdout.lines().next().unwrap_or_default();
+        let right = parts.iter().chain([&place]).all(|part| said.contains(part));
+        assert!(outcome.code != 0 && right, "{case}: {outcome:#?}");
+    }
+}
+
+/// Kernels that are linked into a program whose PEs are threads: what the library tells their unit.
+#[test]
+fn kernels_of_several_pes_say_so() {
+    const SOURCE: &str = r#"
+#include <cuda_runtime.h>
+#include <dushmem.h>
+namespace d = dushmem::device;
+__global__ void ask(int what) {
+  if (what == 0) std::printf("%d\n", d::my_pe());
+  if (what == 1) d::p((int *)64, 1, 0);
+  if (what == 2) d::barrier_all<d::scope::thread>();
+}
+int main(int, char **argv) {
+  dushmem_impl_kernel_state told = {};
+  told.my_pe = -1;
+  told.flags = DUSHMEM_IMPL_FLAG_OF_MANY;
+  dushmem_impl_push_state(&told, sizeof told, nullptr);
+  ask<<<1, 1>>>(std::atoi(argv[1]));
+  cudaDeviceSynchronize();
+  std::puts("went on");
+}
+"#;
+    let folder = Folder::new("cuda");
+    let Some(program) = compiled(SOURCE, "ask", &ON_DEVICE, &folder) else { return };
+    for (what, call) in [("0", "my_pe"), ("1", "p"), ("2", "barrier")] {
+        let outcome = job(1, &program).args([what]).run();
+        let said = format!("{call}: PEs are threads of this process, and the kernel is linked into it");
+        assert!(outcome.stdout.contains(&said) && outcome.stdout.contains("cumodule_init"), "{outcome:#?}");
+        assert!(outcome.code != 0 && !outcome.stdout.contains("went on"), "{outcome:#?}");
+    }
 }

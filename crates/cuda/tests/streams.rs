@@ -1,10 +1,14 @@
 //! Operations in streams, on the stand-in for the driver: PEs that take turns on the device, that use it at the same time,
 //! that are threads of one process, on several devices, with the heap of the host.
 mod common;
+#[path = "streams/counts.rs"]
+mod counts;
 #[path = "streams/everything.rs"]
 mod everything;
 #[path = "streams/pe.rs"]
 mod pe;
+#[path = "streams/records.rs"]
+mod records;
 #[path = "streams/wrong.rs"]
 mod wrong;
 
@@ -22,9 +26,18 @@ modes! {
     two_devices_at_once_4: TwoAtOnce 4 everything::all;
     a_device_each_2: OneEach 2 everything::all;
     host_heap_3: HostHeap 3 everything::all;
+    host_heap_together_2: HostHeapTogether 2 everything::all;
     alone: Turns 1 everything::all;
     wrong_in_turns: Turns 2 wrong::all;
     wrong_concurrent: Concurrent 3 wrong::all;
+    calls_of_2: Concurrent 2 counts::concurrent;
+    calls_of_3: Concurrent 3 counts::concurrent;
+    calls_in_turns: Turns 3 counts::in_turns;
+    waits_in_turns: Turns 3 records::in_turns;
+    waits_of_5_in_turns: Turns 5 records::in_turns;
+    waits_concurrent: Concurrent 3 records::together;
+    waits_of_2: Concurrent 2 records::together;
+    waits_of_threads: Threads 2 records::together;
     refused: Turns 2 wrong::refused;
     first_call: Unbound 2 wrong::first_call;
 }

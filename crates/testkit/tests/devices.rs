@@ -184,7 +184,9 @@ fn kernels_are_told_their_heap_and_their_teams() {
             let delta = read::<i64>(state.delta, other);
             assert_eq!(heap.peer(own.at(0) as usize, other) as i64, own.at(0) as i64 + delta);
             assert_eq!(read::<u64>((own.at(0) as i64 + delta) as u64, 0), 100 + other as u64);
+            assert_eq!(state.first_delta[other] as i64, delta ^ KernelState::UNREACHABLE);
         }
+        assert_eq!(state.first_delta[4..], [0; KernelState::FIRST_PES - 3]);
         let entry = |handle: i32| read::<KernelTeam>(state.teams, (handle & KernelTeam::SLOT_MASK) as usize);
         let everybody = entry(handles::WORLD);
         assert_eq!(
@@ -192,6 +194,7 @@ fn kernels_are_told_their_heap_and_their_teams() {
             (0, pe.me as i32, 4, 0)
         );
         assert!(heap.in_slice(everybody.slot as usize, DeviceSlot::bytes(4)));
+        assert_eq!(format!("{:?}", state.world), format!("{everybody:?}"));
         // A team of two, in descending order; its kernels count, and the next team in the slot begins above.
         let world_team = pe.team(handles::WORLD).unwrap();
         let made = world.split_strided(&world_team, 3, -2, 2).unwrap();
@@ -394,5 +397,129 @@ fn heaps_of_the_host_that_devices_reach() {
         pe.release(array);
         world.finalize().unwrap();
         assert!(plain.pinned().is_empty() && plain.told().left);
+    });
+}
+
+/// What the device's kernels reach of each PE's heap in the host's memory, as pinned ranges, each from the end of the last.
+fn pinned_steps(plain: &Plain, world: &World, pes: usize) -> Vec<usize> {
+    let (heap, _) = world.window().heap();
+    let of = |pe: usize| {
+        let mut all = plain.pinned();
+        all.sort_unstable();
+        let (mut at, mut steps) = (world.window().peer(heap, pe), Vec::new());
+        while let Some(&(_, bytes)) = all.iter().find(|(start, _)| *start == at) {
+            steps.push(bytes);
+            at += bytes;
+        }
+        steps
+    };
+    let own = of(0);
+    assert!(
+        (1..pes).all(|pe| of(pe) == own) && plain.pinned().len() == pes * own.len(),
+        "{:?}",
+        plain.pinned()
+    );
+    own
+}
+
+#[test]
+fn kernels_reach_the_hosts_heap_beside_the_devices_as_far_as_it_is_used() {
+    const MIB: usize = 1 << 20;
+    for own_atomics in [false, true] {
+        let device = PlainDevice::new(Ways { late: true, own_atomics, ..Ways::default() });
+        let settings = Settings { heap_size: 300 << 20, ..shm(3).settings };
+        let options = InitOptions { device: Some(device), ..THREAD_PE };
+        run_boots(3, Duration::from_secs(60), move |boot| {
+            let world = World::init(boot, &settings, options).unwrap();
+            let pe = Pe::on_device(&world);
+            let early = world.malloc(1000).unwrap();
+            let block = pe.alloc::<u8>(100);
+            let (plain, heap) = (device_of(device, &pe), world.device_heap().unwrap());
+            let (window, all) = (world.window(), world.window().heap().1);
+            let known = |len: usize| {
+                let state = state(device, &pe);
+                assert_eq!(
+                    (state.other_heap as usize, state.other_heap_len as usize),
+                    (window.heap().0, len)
+                );
+                for other in 0..3 {
+                    assert_eq!(read::<i64>(state.other_delta, other), window.deltas()[other] as i64);
+                }
+                // What the device orders for itself it does not order for the host.
+                let flags = if own_atomics { KernelState::OTHER_BY_PROXY } else { 0 };
+                assert_eq!((state.reserved, state.posts()), (flags, own_atomics));
+                assert_eq!(heap.posts_for_host_words(), own_atomics);
+                assert_ne!(state.heap, state.other_heap);
+            };
+            assert_eq!(pinned_steps(&plain, &world, 3), [64 * MIB]);
+            known(64 * MIB);
+            // Within that, over its end, and by more than twice as much.
+            let within = world.malloc(50 * MIB).unwrap();
+            assert_eq!(pinned_steps(&plain, &world, 3), [64 * MIB]);
+            let over = world.malloc(30 * MIB).unwrap();
+            assert_eq!(pinned_steps(&plain, &world, 3), [64 * MIB, 64 * MIB]);
+            known(128 * MIB);
+            let over = world.realloc(over, 210 * MIB).unwrap();
+            let end = (over as usize + 210 * MIB - window.heap().0).next_multiple_of(2 * MIB);
+            assert_eq!(pinned_steps(&plain, &world, 3), [64 * MIB, 64 * MIB, end - 128 * MIB]);
+            known(end);
+            // The last of it.
+            let last = world.malloc(all - end - 3 * MIB).unwrap();
+            assert_eq!(pinned_steps(&plain, &world, 3).iter().sum::<usize>(), all);
+            known(all);
+            for block in [within, over, last, early] {
+                world.free(block).unwrap();
+            }
+            pe.release(block);
+            world.finalize().unwrap();
+            assert!(plain.pinned().is_empty() && plain.told().left);
+        });
+    }
+}
+
+#[test]
+fn kernels_don_t_reach_a_heap_of_the_hosts_that_is_not_used() {
+    let device = PlainDevice::new(Ways { own_atomics: true, ..Ways::default() });
+    run(2, &shm(2).settings, device, move |pe, _| {
+        let block = pe.alloc::<u8>(100);
+        let state = state(device, pe);
+        assert_eq!((state.other_heap, state.other_heap_len, state.reserved), (0, 0, KernelState::NEAR));
+        assert!(
+            device_of(device, pe).pinned().is_empty() && !pe.device_heap().unwrap().posts_for_host_words()
+        );
+        pe.release(block);
+    });
+}
+
+/// One PE's device takes no more of it: then none reaches more than before, and hosts use it all the same.
+#[test]
+fn a_heap_of_the_hosts_that_one_device_does_not_reach_is_the_hosts_alone() {
+    for before in [0, 2] {
+        let device = PlainDevice::new(Ways { most_pins: before + 1, ..Ways::default() });
+        let settings = Settings { heap_size: 200 << 20, ..shm(2).settings };
+        run(2, &settings, device, move |pe, world| {
+            let first = world.malloc(1000).unwrap();
+            let large = world.malloc(100 << 20).unwrap();
+            let steps = before / 2;
+            assert_eq!(pinned_steps(&device_of(device, pe), world, 2).len(), steps);
+            assert_eq!(state(device, pe).other_heap_len as usize, steps * (64 << 20));
+            pe.p(pe.ctx(), large, 7u8, pe.right()).unwrap();
+            pe.meet();
+            // SAFETY: the own block.
+            assert_eq!(unsafe { large.read_volatile() }, 7);
+            for block in [large, first] {
+                world.free(block).unwrap();
+            }
+        });
+    }
+}
+
+#[test]
+fn kernels_are_told_of_queue_pairs() {
+    let device = PlainDevice::new(Ways::default());
+    run(1, &shm(1).settings, device, move |pe, world| {
+        let first = world.create_queue_pairs(3).unwrap();
+        assert_eq!(state(device, pe).queue_pairs as i32, first + 3);
+        assert!(world.create_queue_pairs(i32::MAX).is_err());
     });
 }

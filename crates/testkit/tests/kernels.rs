@@ -78,6 +78,8 @@ const WRONG: &[Wrong] = &[
     (13, 4, &["test_all: ivars = 0x", "(8 bytes)", OUTSIDE]),
     (14, 1, &["test_some: indices = 0: NULL"]),
     (15, 1, &["signal_op: sig_addr = 0x", "not aligned to 8 bytes"]),
+    (17, 1, &["a call on a queue pair: qp_index = 1000: there is no such queue pair"]),
+    (18, 1, &["a call on a queue pair: qp_index = -1: there is no such queue pair"]),
 ];
 
 #[test]

@@ -22,6 +22,8 @@ suites! {
     host_collectives
     host_growth
     host_mixed
+    launch_limits
+    host_words
     memory_model
     stream_order
     stream_collectives

@@ -109,7 +109,7 @@ DUSHMEM_IMPL_APART chunk combine_unit(const uint64_t *sources, int n, size_t at,
   chunk all{};
   DUSHMEM_IMPL_ROLLED
   for (int first = 0; first < n; first += batch) {
-    chunk next[batch];
+    chunk next[batch] = {};
     for (int k = 0; k < batch; k++)
       if (first + k < n) next[k] = load_unit(place(sources, first + k, at), count);
     for (int k = 0; k < batch; k++) {
@@ -261,7 +261,7 @@ DUSHMEM_IMPL_FN void grid_alltoall(grid_call &is, char *dest, const char *source
       next.unit += share.step;
       next.settle(most, team.n);
     }
-    chunk mine[at_once], theirs[at_once];
+    chunk mine[at_once] = {}, theirs[at_once] = {};
     for (int i = 0; i < at_once; i++)
       if (count[i] != 0) {
         mine[i] = load_unit(here[i], count[i]);

@@ -59,25 +59,34 @@ DUSHMEM_IMPL_APART void store_part(char *to, unsigned long long value, size_t co
 }
 DUSHMEM_IMPL_FN unsigned long long load_word(const char *from, size_t count) {
   if (DUSHMEM_IMPL_IS((uintptr_t)from % 8 == 0 && count >= 8)) return load_fresh((const unit8 *)from);
+  if (DUSHMEM_IMPL_IS((uintptr_t)from % 4 == 0 && count == 4)) return load_fresh((const unit4 *)from);
   return load_part(from, count);
 }
 DUSHMEM_IMPL_FN void store_word(char *to, unsigned long long value, size_t count) {
   if (DUSHMEM_IMPL_IS((uintptr_t)to % 8 == 0 && count >= 8))
     *(unit8 *)to = value;
+  else if (DUSHMEM_IMPL_IS((uintptr_t)to % 4 == 0 && count == 4))
+    *(unit4 *)to = (unit4)value;
   else
     store_part(to, value, count);
 }
 
 /* ---- Sending ---- */
 
-/* A call as all threads of the scope see it before they synchronise for the first time. */
+/* What all threads of the scope load before they synchronise for the first time, and look at when they have loaded their data,
+ * too: both take as long as one of them. */
+struct flagged_counts {
+  uint64_t calls, by_all;
+};
+DUSHMEM_IMPL_FN flagged_counts counts_of(const members &team) {
+  return flagged_counts{own_count(team.flagged_calls()), own_count(team.flagged_by_all())};
+}
 struct flagged_call {
   uint64_t number;
   bool after_all; /* in the call before, everybody sent to everybody */
 };
-DUSHMEM_IMPL_FN flagged_call next_flagged(const members &team) {
-  const uint64_t number = own_count(team.flagged_calls()) + 1;
-  return flagged_call{number, own_count(team.flagged_by_all()) + 1 == number};
+DUSHMEM_IMPL_FN flagged_call next_flagged(const flagged_counts &counts) {
+  return flagged_call{counts.calls + 1, counts.by_all == counts.calls};
 }
 
 /* After that synchronisation: notes the call, and waits until the buffers may be written. */
@@ -93,11 +102,10 @@ DUSHMEM_IMPL_FN void begin_flagged(const members &team, const flagged_call &is, 
   sync(s);
 }
 
-/* Begins the call, and sends to each member what begins at source + rank * step. The first words of the source are loaded
- * while the counts still are, which say what `is` holds. */
+/* Begins the call, and sends to each member what begins at source + rank * step. The number of the call. */
 template <class S>
-DUSHMEM_IMPL_APART void send_flagged(const members &team, const flagged_call &is, const char *source, size_t bytes, size_t step,
-                                     bool by_all, const char *call, S s) {
+DUSHMEM_IMPL_FN uint64_t send_words(const members &team, const flagged_counts &counts, const char *source, size_t bytes, size_t step,
+                                    bool by_all, const char *call, S s) {
   constexpr int at_once = under_way<S>::words, targets = 4;
   const size_t lanes = size(s), count = (bytes + 7) / 8;
   unsigned long long value[at_once] = {};
@@ -105,7 +113,10 @@ DUSHMEM_IMPL_APART void send_flagged(const members &team, const flagged_call &is
     const size_t at = (rank(s) + (size_t)i * lanes) * 8;
     if (at < bytes) value[i] = load_word(source + at, bytes - at);
   }
+  const flagged_call is = next_flagged(counts);
   begin_flagged(team, is, by_all, true, call, s);
+  for (others o = mine(s); o.more(team); o.next()) ring(team.pe(o.rank(team)));
+  if (rank(s) >= count) return is.number;
   bool loaded = true;
   for (int first = 0; first < team.n; first += targets) {
     chunk *to[targets] = {};
@@ -126,7 +137,12 @@ DUSHMEM_IMPL_APART void send_flagged(const members &team, const flagged_call &is
         }
       }
   }
-  for (others o = mine(s); o.more(team); o.next()) ring(team.pe(o.rank(team)));
+  return is.number;
+}
+template <class S>
+DUSHMEM_IMPL_APART uint64_t send_flagged(const members &team, const flagged_counts &counts, const char *source, size_t bytes,
+                                         size_t step, bool by_all, const char *call, S s) {
+  return send_words(team, counts, source, bytes, step, by_all, call, s);
 }
 
 /* ---- Receiving ---- */
@@ -141,7 +157,7 @@ template <int Words, int Members> struct flagged_there {
   unsigned long long *got;
 
   DUSHMEM_IMPL_MEMBER bool operator()() const {
-    chunk found[Words * Members];
+    chunk found[Words * Members] = {};
     bool all = true;
     for (int i = 0; i < Words; i++)
       for (int k = 0; k < Members; k++)
@@ -170,7 +186,7 @@ DUSHMEM_IMPL_FN void await_flagged(const members &team, uint64_t number, int fir
 
 /* dest = the operands of all members, combined by rank. Elements of up to 8 bytes, in words: */
 template <class Op, class T, class S>
-DUSHMEM_IMPL_APART void combine_flagged(const members &team, uint64_t number, char *dest, size_t bytes, const char *call, S s,
+DUSHMEM_IMPL_FN void combine_flagged(const members &team, uint64_t number, char *dest, size_t bytes, const char *call, S s,
                                         std::true_type) {
   constexpr int at_once = under_way<S>::words, ranks = under_way<S>::members;
   constexpr size_t parts = 8 / sizeof(T);
@@ -198,7 +214,7 @@ DUSHMEM_IMPL_APART void combine_flagged(const members &team, uint64_t number, ch
 }
 /* Larger ones are several words. */
 template <class Op, class T, class S>
-DUSHMEM_IMPL_APART void combine_flagged(const members &team, uint64_t number, char *dest, size_t bytes, const char *call, S s,
+DUSHMEM_IMPL_FN void combine_flagged(const members &team, uint64_t number, char *dest, size_t bytes, const char *call, S s,
                                         std::false_type) {
   constexpr size_t words = sizeof(T) / 8;
   for (size_t i = rank(s); i < bytes / sizeof(T); i += size(s)) {
@@ -244,36 +260,42 @@ DUSHMEM_IMPL_APART void unpack_flagged(const members &team, uint64_t number, int
 template <class S>
 DUSHMEM_IMPL_APART void exchange_flagged(const members &team, char *dest, const char *source, size_t bytes, size_t step,
                                          const char *call, S s) {
-  const flagged_call is = next_flagged(team);
+  const flagged_counts counts = counts_of(team);
   sync(s);
-  send_flagged(team, is, source, bytes, step, true, call, s);
+  const uint64_t number = send_flagged(team, counts, source, bytes, step, true, call, s);
   /* In place. */
   if (dest == source) sync(s);
-  unpack_flagged(team, is.number, 0, team.n, dest, bytes, bytes, call, s);
+  unpack_flagged(team, number, 0, team.n, dest, bytes, bytes, call, s);
   sync(s);
 }
 
-template <class Op, class T, class S>
-DUSHMEM_IMPL_APART void reduce_flagged(const members &team, T *dest, const T *source, size_t bytes, size_t step,
-                                       const char *call, S s) {
-  const flagged_call is = next_flagged(team);
+/* Known: the team, or where it is known without memory. All of it in one function: a call with few elements is over before
+ * others would have kept their registers. */
+struct the_world {
+  DUSHMEM_IMPL_MEMBER operator members() const { return world_team(); }
+};
+template <class Op, class T, class S, class Known>
+DUSHMEM_IMPL_APART void reduce_flagged(Known known, T *dest, const T *source, size_t bytes, size_t step, const char *call, S s) {
+  const members team = known;
+  const flagged_counts counts = counts_of(team);
   sync(s);
-  send_flagged(team, is, (const char *)source, bytes, step, true, call, s);
+  const uint64_t number = send_words(team, counts, (const char *)source, bytes, step, true, call, s);
   /* What a thread overwrites in place it has sent itself, except where words are divided in another way. */
   if (step != 0 || sizeof(T) > 8) sync(s);
-  combine_flagged<Op, T>(team, is.number, (char *)dest, bytes, call, s, std::integral_constant<bool, sizeof(T) <= 8>{});
+  combine_flagged<Op, T>(team, number, (char *)dest, bytes, call, s, std::integral_constant<bool, sizeof(T) <= 8>{});
   sync(s);
 }
 
 template <class S>
 DUSHMEM_IMPL_APART void broadcast_flagged(const members &team, char *dest, const char *source, size_t bytes, int root,
                                           const char *call, S s) {
-  const flagged_call is = next_flagged(team);
+  const flagged_counts counts = counts_of(team);
   sync(s);
+  const flagged_call is = next_flagged(counts);
   if (team.me != root) begin_flagged(team, is, false, false, call, s);
   for (others o = mine(s); o.more(team); o.next())
     tell(own_word(team, words::here), is.number, team.pe(o.rank(team)), call);
-  if (team.me == root) send_flagged(team, is, source, bytes, 0, false, call, s);
+  if (team.me == root) send_flagged(team, counts, source, bytes, 0, false, call, s);
   /* In place. */
   if (dest == source) sync(s);
   unpack_flagged(team, is.number, root, root + 1, dest, bytes, 0, call, s);

@@ -51,11 +51,11 @@ DUSHMEM_IMPL_APART void combine(const members &team, T *dest, const T *own, size
 #else
   /* The fewer that are left, at the same time too: one after the other each waits for its loads. */
   if (i >= count) return;
-  T all[at_once];
+  T all[at_once] = {};
   DUSHMEM_IMPL_ROLLED
   for (int r = 0; r < team.n; r++) {
     const T *const from = operand(team, r, own) + i;
-    T next[at_once];
+    T next[at_once] = {};
     for (size_t k = 0; k < at_once; k++)
       if (i + k * lanes < count) next[k] = from[k * lanes];
     for (size_t k = 0; k < at_once; k++)
@@ -155,10 +155,10 @@ DUSHMEM_IMPL_APART void reduce_by_messages(const members &team, T *dest, const T
 }
 
 template <class Op, class T, class S>
-DUSHMEM_IMPL_FN void reduce_vector(const members &team, T *dest, const T *source, size_t bytes, result kind, const char *call,
+DUSHMEM_IMPL_FN void reduce_vector(members team, T *dest, const T *source, size_t bytes, result kind, const char *call,
                                    S s) {
   if (goes_flagged(team, bytes))
-    reduce_flagged<Op>(team, dest, source, bytes, kind == result::own_block ? bytes : 0, call, s);
+    reduce_flagged<Op, T, S, const members &>(team, dest, source, bytes, kind == result::own_block ? bytes : 0, call, s);
   else
     reduce_by_messages<Op>(team, dest, source, bytes, kind, call, s);
 }
@@ -262,10 +262,21 @@ DUSHMEM_IMPL_FN size_t checked(const T *dest, const T *source, size_t n, int blo
 template <class S, class Op, class T>
 DUSHMEM_IMPL_FN int reduce_as(int32_t handle, T *dest, const T *source, size_t n, result kind, const char *call) {
   members team;
-  if (!open<S>(handle, team, call)) return 1;
+  const bool world = is_world(handle);
+  if (world) {
+    team = world_team();
+  } else {
+    members found;
+    if (!open_by_table<S>(handle, found, call)) return 1;
+    team = found;
+  }
   const size_t bytes = checked(dest, source, n, kind == result::own_block ? team.n : 1, "nreduce", call);
   typedef typename computed_as<Op, T>::type C;
-  if (n != 0) reduce_vector<Op>(team, (C *)dest, (const C *)source, bytes, kind, call, S{});
+  if (n == 0) return 0;
+  if (goes_flagged(team, bytes) && world)
+    reduce_flagged<Op>(the_world{}, (C *)dest, (const C *)source, bytes, kind == result::own_block ? bytes : 0, call, S{});
+  else
+    reduce_vector<Op>(team, (C *)dest, (const C *)source, bytes, kind, call, S{});
   return 0;
 }
 

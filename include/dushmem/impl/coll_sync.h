@@ -70,10 +70,66 @@ template <class S, bool Completes> struct fence_meanwhile {
     if (rank(s) < (unsigned)radix) Completes ? fence_system() : fence_release();
   }
 };
+
+/* A thread alone looks at all words at the same time. */
+struct until_all_told {
+  const members &team;
+  uint64_t number;
+  DUSHMEM_IMPL_MEMBER bool operator()() const {
+    unsigned long long seen[radix - 1];
+    for (int k = 1; k < radix; k++)
+      seen[k - 1] = k < team.n ? load_relaxed((const unsigned long long *)team.at(words::sync, behind(team, k))) : number;
+    bool all = true;
+    for (int k = 1; k < radix; k++) all = all && seen[k - 1] >= number;
+    return all;
+  }
+};
+
+/* A world of one round, all of it within reach. Where a thread finds the words is known before the fence, during which the
+ * count is loaded; after the first synchronisation nobody reads that any more. A function of its own, as it needs few registers. */
+template <class S, bool Completes> DUSHMEM_IMPL_APART void meet_in_world(const char *call) {
+  const S s{};
+  const members team = world_team();
+  const uint64_t before = own_count(team.calls());
+  const int first = 1 + (int)rank(s), step = (int)size(s);
+  uint64_t *const own = own_word(team, words::sync);
+  uint64_t *to = nullptr;
+  const uint64_t *from = nullptr;
+  if (first < team.n) {
+    to = (uint64_t *)moved_to(own, behind(team, first));
+    from = team.at(words::sync, behind(team, team.n - first));
+  }
+  publish(s);
+  if (rank(s) < (unsigned)radix) Completes ? fence_system() : fence_release();
+  const uint64_t number = before + 1;
+  if (first < team.n) {
+    store_relaxed((unsigned long long *)to, (unsigned long long)number);
+    for (int j = first + step; j < team.n; j += step)
+      store_relaxed((unsigned long long *)moved_to(own, behind(team, j)), (unsigned long long)number);
+  }
+  if (leads(s)) own_count(team.calls(), number);
+  if (first < team.n) {
+    if (step == 1 && team.n > 4) {
+      wait(call, from, number, until_all_told{team, number});
+      fence_release();
+    } else {
+      wait_word(from, DUSHMEM_CMP_GE, number, call);
+      for (int j = first + step; j < team.n; j += step)
+        wait_word(team.at(words::sync, behind(team, team.n - j)), DUSHMEM_CMP_GE, number, call);
+    }
+  }
+  publish(s);
+}
+
 template <class S, bool Completes> DUSHMEM_IMPL_APART int meet_all(int32_t handle, const char *call) {
+  constexpr uint32_t by_proxy = DUSHMEM_IMPL_FLAG_HEAP_BY_PROXY | DUSHMEM_IMPL_FLAG_OTHER_BY_PROXY;
+  if (is_world(handle) && state().remote == 0 && (state().flags & by_proxy) == 0 && state().world.n_pes <= radix) {
+    meet_in_world<S, Completes>(call);
+    return 0;
+  }
   members team;
   if (!open_while<S>(handle, team, call, fence_meanwhile<S, Completes>{})) return 1;
-  if (Completes && state().remote != 0) quiet<S>();
+  if (Completes && (state().remote != 0 || words_by_proxy())) quiet<S>();
   meet(team, next_call(team), call, S{}, begun::fenced);
   return 0;
 }

@@ -77,6 +77,7 @@ DUSHMEM_IMPL_COLD void no_team(const char *call, const char *arg, int value, con
 #ifdef DUSHMEM_EMU
   fprintf(stderr, "dushmem: PE %d: %s: %s = %d: %s\n", state().my_pe, call, arg, value, why);
 #else
+  check_state(call);
   printf("dushmem: PE %d: %s: %s = %d: %s\n", state().my_pe, call, arg, value, why);
 #endif
 }
@@ -85,6 +86,18 @@ DUSHMEM_IMPL_COLD void no_team(const char *call, const char *arg, int value, con
 struct nothing {
   DUSHMEM_IMPL_MEMBER void operator()() const {}
 };
+
+/* The state knows the world's team: without a load. (On the CPU it is the record of the library, which may end before it.) */
+DUSHMEM_IMPL_FN bool is_world(int32_t handle) {
+#ifdef DUSHMEM_EMU
+  if (state().size < sizeof(dushmem_impl_kernel_state)) return false;
+#endif
+  return handle == 0 && state().world.n_pes != 0;
+}
+DUSHMEM_IMPL_FN members world_team() {
+  const dushmem_impl_kernel_team &world = state().world;
+  return members{world.my_pe, world.n_pes, nullptr, (char *)(uintptr_t)world.slot, world.words, world.cell, world.flags};
+}
 
 /* The team of that handle, for all threads of the scope; false after a line where there is none for this PE. */
 template <class S, class Meanwhile>
@@ -108,8 +121,13 @@ DUSHMEM_IMPL_FN bool open_while(int32_t handle, members &team, const char *call,
   if (leads(S{})) no_team(call, "team", handle, "no team of this PE: never made, destroyed, or this PE is not a member");
   return false;
 }
-template <class S> DUSHMEM_IMPL_APART bool open(int32_t handle, members &team, const char *call) {
+template <class S> DUSHMEM_IMPL_APART bool open_by_table(int32_t handle, members &team, const char *call) {
   return open_while<S>(handle, team, call, nothing{});
+}
+template <class S> DUSHMEM_IMPL_FN bool open(int32_t handle, members &team, const char *call) {
+  if (!is_world(handle)) return open_by_table<S>(handle, team, call);
+  team = world_team();
+  return true;
 }
 
 /* The other members, beginning behind the own rank, so that not all turn to the same one at once: those that the

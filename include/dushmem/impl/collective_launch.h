@@ -12,6 +12,13 @@
 #endif
 #include <stdio.h>
 
+extern "C" {
+/* PEs whose kernels are on this PE's device at the same time, this one's among them: its blocks are divided by them.
+ * With `launches` all PEs make the call, and the first binds their devices; without, before devices are bound, as many
+ * as there can be. Negative: an error, whose line has been printed; its number is the ERROR constant's. */
+int dushmem_impl_sharing_pes(const char *call, int launches);
+}
+
 namespace dushmem {
 namespace impl {
 
@@ -37,7 +44,9 @@ static inline __host__ int launch_invalid(const char *call, const char *what) {
   return collective_launch_invalid;
 }
 
-static inline __host__ int resident_grid(const char *call, const void *func, dim3 block, size_t shared, int *size) {
+/* Blocks that are resident at once on each of `pes` PEs that launch the same kernel on one device. */
+static inline __host__ int resident_blocks(const char *call, const void *func, dim3 block, size_t shared, int pes,
+                                           int *size) {
   if (func == NULL) return launch_invalid(call, "func is NULL: pass the address of a kernel");
   if (size == NULL) return launch_invalid(call, "gridsize is NULL");
   const unsigned long long threads = (unsigned long long)block.x * block.y * block.z;
@@ -55,28 +64,40 @@ static inline __host__ int resident_grid(const char *call, const void *func, dim
     error = DUSHMEM_IMPL_RT(cudaOccupancyMaxActiveBlocksPerMultiprocessor,
                             hipOccupancyMaxActiveBlocksPerMultiprocessor)(&blocks, func, (int)threads, shared);
   if (error != DUSHMEM_IMPL_RT(cudaSuccess, hipSuccess)) return launch_failure(call, error);
-  *size = blocks * processors;
+  *size = blocks * processors / pes;
   return 0;
+}
+
+static inline __host__ int resident_grid(const char *call, const void *func, dim3 block, size_t shared, int *size) {
+  const int pes = dushmem_impl_sharing_pes(call, 0);
+  return pes < 0 ? -pes : resident_blocks(call, func, block, shared, pes, size);
 }
 
 static inline __host__ int collective_launch(const char *call, const void *func, dim3 grid, dim3 block, void **args,
                                              size_t shared, stream_t stream) {
+  /* First, since all PEs take part. */
+  const int pes = dushmem_impl_sharing_pes(call, 1);
+  if (pes < 0) return -pes;
   int most = 0;
-  const int bad = resident_grid(call, func, block, shared, &most);
+  const int bad = resident_blocks(call, func, block, shared, pes, &most);
   if (bad != 0) return bad;
   if (grid.x == 0 && grid.y == 0 && grid.z == 0) grid = dim3((unsigned)most);
   const unsigned long long blocks = (unsigned long long)grid.x * grid.y * grid.z;
+  char sharing[120] = "";
+  if (pes > 1)
+    snprintf(sharing, sizeof sharing, ", since %d PEs share the device (with fewer PEs on it each has more)", pes);
   if (most == 0) {
     fprintf(stderr,
-            "dushmem: %s: no block of %llu threads with %llu bytes of dynamic shared memory fits on the device\n", call,
-            (unsigned long long)block.x * block.y * block.z, (unsigned long long)shared);
+            "dushmem: %s: no block of %llu threads with %llu bytes of dynamic shared memory fits on the device%s\n", call,
+            (unsigned long long)block.x * block.y * block.z, (unsigned long long)shared, sharing);
     return collective_launch_failed;
   }
   if (blocks > (unsigned long long)most) {
     fprintf(stderr,
             "dushmem: %s: grid (%u, %u, %u) has %llu blocks; with %u threads and %llu bytes of dynamic shared memory "
-            "each, at most %d are resident at once: launch fewer, or a grid of 0, or ask %s_query_gridsize\n",
-            call, grid.x, grid.y, grid.z, blocks, block.x * block.y * block.z, (unsigned long long)shared, most, call);
+            "each, at most %d are resident at once%s: launch fewer, or a grid of 0, or ask %s_query_gridsize\n",
+            call, grid.x, grid.y, grid.z, blocks, block.x * block.y * block.z, (unsigned long long)shared, most, sharing,
+            call);
     return collective_launch_failed;
   }
   const runtime_error error = DUSHMEM_IMPL_RT(cudaLaunchCooperativeKernel, hipLaunchCooperativeKernel)(

@@ -131,7 +131,8 @@ template <class S> DUSHMEM_IMPL_FN void copy_anywhere(char *dest, const char *so
 
 /* Called, not inlined in code for GPUs: it is long, and kernels have many copies. */
 template <class S> DUSHMEM_IMPL_CALLED void copy_plainly(char *dest, const char *source, size_t bytes, S s) {
-  if (bytes != 0 && overlap(dest, source, bytes)) {
+  if (bytes == 0) return;
+  if (overlap(dest, source, bytes)) {
     if (rank(s) == 0) move_overlapping(dest, source, bytes);
     return;
   }
@@ -140,19 +141,111 @@ template <class S> DUSHMEM_IMPL_CALLED void copy_plainly(char *dest, const char 
 }
 
 #ifdef DUSHMEM_IMPL_COPY_AS_ON_GPU
-template <class Source, class S> DUSHMEM_IMPL_FN void copy_by(char *dest, const char *source, size_t bytes, S s) {
-  if (bytes == 0) return;
-  if (DUSHMEM_IMPL_IS(!overlap(dest, source, bytes) && is_global(dest) && is_global(source)))
-    copy_global<Source>(dest, source, bytes, s);
+/* What is known of the two sides: a PE's is global memory, the caller's own may be any. */
+struct to_far {
+  typedef own_source source;
+  static DUSHMEM_IMPL_MEMBER bool are_global(const char *, const char *from) { return is_global(from); }
+  template <class U> static DUSHMEM_IMPL_MEMBER U load(const U *at) { return *at; }
+  template <class U> static DUSHMEM_IMPL_MEMBER void store(U *at, U value) { store_far(at, value); }
+  static DUSHMEM_IMPL_MEMBER void store(chunk *at, chunk value) { store_chunk(at, value); }
+};
+struct from_far {
+  typedef far_source source;
+  static DUSHMEM_IMPL_MEMBER bool are_global(const char *to, const char *) { return is_global(to); }
+  template <class U> static DUSHMEM_IMPL_MEMBER U load(const U *at) { return load_far(at); }
+  static DUSHMEM_IMPL_MEMBER chunk load(const chunk *at) { return load_chunk_fresh(at); }
+  template <class U> static DUSHMEM_IMPL_MEMBER void store(U *at, U value) { *at = value; }
+};
+struct anywhere {
+  typedef own_source source;
+  static DUSHMEM_IMPL_MEMBER bool are_global(const char *to, const char *from) { return is_global(to) && is_global(from); }
+  template <class U> static DUSHMEM_IMPL_MEMBER U load(const U *at) { return *at; }
+  template <class U> static DUSHMEM_IMPL_MEMBER void store(U *at, U value) { *at = value; }
+};
+
+/* What most calls move is moved without a call, which would cost more: whole chunks, aligned on both sides, of which each
+ * thread has few. So many loads are under way; a loop takes as many at a time. */
+#ifndef DUSHMEM_IMPL_SHORT_DEPTH
+#define DUSHMEM_IMPL_SHORT_DEPTH 4
+#endif
+constexpr unsigned short_depth = DUSHMEM_IMPL_SHORT_DEPTH;
+
+/* Every Apart-th chunk, as long as some are left. */
+template <class Ends, unsigned Apart> DUSHMEM_IMPL_FN void move_few(chunk *to, const chunk *from, int left) {
+  chunk held[short_depth] = {};
+  DUSHMEM_IMPL_UNROLLED
+  for (int k = 0; k < (int)short_depth; k++)
+    if (k * (int)Apart < left) held[k] = Ends::load(from + k * Apart);
+  DUSHMEM_IMPL_UNROLLED
+  for (int k = 0; k < (int)short_depth; k++)
+    if (k * (int)Apart < left) Ends::store(to + k * Apart, held[k]);
+}
+
+DUSHMEM_IMPL_FN bool are_few(size_t count, scope::thread) { return count <= short_depth; }
+template <class Ends> DUSHMEM_IMPL_FN void move_short(chunk *to, const chunk *from, unsigned count, scope::thread) {
+  move_few<Ends, 1>(to, from, (int)count);
+}
+
+DUSHMEM_IMPL_FN bool are_few(size_t count, scope::warp s) {
+  return count <= short_depth * width_of_warp && size(s) == width_of_warp;
+}
+template <class Ends> DUSHMEM_IMPL_FN void move_short(chunk *to, const chunk *from, unsigned count, scope::warp s) {
+  const unsigned r = rank(s);
+  if (count <= width_of_warp)
+    Ends::store(to + r, Ends::load(from + r));
+  else
+    move_few<Ends, width_of_warp>(to + r, from + r, (int)count - (int)r);
+}
+
+/* A block's have to be whole warps. Large blocks have no more loads under way in longer copies either, and two loops of others
+ * take no longer than a call. */
+template <class S> DUSHMEM_IMPL_FN bool are_few(size_t count, S s) {
+  const unsigned threads = size(s);
+  return threads % width_of_warp == 0 && warp_size() == width_of_warp && count >> 27 == 0 &&
+         (count <= 2 * short_depth * threads || threads > 256);
+}
+template <class Ends, class S> DUSHMEM_IMPL_FN void move_short(chunk *to, const chunk *from, unsigned count, S s) {
+  const unsigned r = rank(s), threads = size(s);
+  if (count <= threads) return Ends::store(to + r, Ends::load(from + r));
+  const unsigned first = r / width_of_warp * (short_depth * width_of_warp) + r % width_of_warp;
+  to += first, from += first;
+  DUSHMEM_IMPL_ROLLED
+  for (int left = (int)count - (int)first; left > 0; left -= (int)(short_depth * threads)) {
+    move_few<Ends, width_of_warp>(to, from, left);
+    to += short_depth * threads, from += short_depth * threads;
+  }
+}
+
+template <class Ends, class S> DUSHMEM_IMPL_FN void copy_by(char *dest, const char *source, size_t bytes, S s) {
+  const unsigned both = (unsigned)(uintptr_t)dest | (unsigned)(uintptr_t)source;
+  if (((both | (unsigned)bytes) & 15u) == 0) {
+    /* Threads without a chunk have nothing to do in the other ways either. */
+    if (rank(s) >= bytes / 16) return;
+    if (are_few(bytes / 16, s) && !overlap(dest, source, bytes))
+      return move_short<Ends>((chunk *)dest, (const chunk *)source, (unsigned)(bytes / 16), s);
+  } else if (bytes == 8 && both % 8 == 0) {
+    if (leads(s)) Ends::store((unit8 *)dest, Ends::load((const unit8 *)source));
+    return;
+  } else if (bytes == 4 && both % 4 == 0) {
+    if (leads(s)) Ends::store((unit4 *)dest, Ends::load((const unit4 *)source));
+    return;
+  } else if (bytes == 0) {
+    return;
+  }
+  if (DUSHMEM_IMPL_IS(!overlap(dest, source, bytes) && Ends::are_global(dest, source)))
+    copy_global<typename Ends::source>(dest, source, bytes, s);
   else
     copy_plainly(dest, source, bytes, s);
 }
-template <class S> DUSHMEM_IMPL_FN void copy(char *dest, const char *source, size_t bytes, S s) {
-  copy_by<own_source>(dest, source, bytes, s);
+/* To a PE, from a PE, or without one. */
+template <class S> DUSHMEM_IMPL_FN void copy_to(char *dest, const char *source, size_t bytes, S s) {
+  copy_by<to_far>(dest, source, bytes, s);
 }
-/* From a PE. */
 template <class S> DUSHMEM_IMPL_FN void copy_from(char *dest, const char *source, size_t bytes, S s) {
-  copy_by<far_source>(dest, source, bytes, s);
+  copy_by<from_far>(dest, source, bytes, s);
+}
+template <class S> DUSHMEM_IMPL_FN void copy(char *dest, const char *source, size_t bytes, S s) {
+  copy_by<anywhere>(dest, source, bytes, s);
 }
 /* For collectives, whose functions call each other, and each keeps registers: this one needs few. */
 template <class S> DUSHMEM_IMPL_FN void copy_lean(char *dest, const char *source, size_t bytes, S s) {
@@ -160,6 +253,9 @@ template <class S> DUSHMEM_IMPL_FN void copy_lean(char *dest, const char *source
 }
 #else
 template <class S> DUSHMEM_IMPL_FN void copy(char *dest, const char *source, size_t bytes, S s) {
+  copy_plainly(dest, source, bytes, s);
+}
+template <class S> DUSHMEM_IMPL_FN void copy_to(char *dest, const char *source, size_t bytes, S s) {
   copy_plainly(dest, source, bytes, s);
 }
 template <class S> DUSHMEM_IMPL_FN void copy_from(char *dest, const char *source, size_t bytes, S s) {
@@ -189,13 +285,23 @@ template <size_t Bytes> struct value_of<Bytes, true> {
     const U unit = load_fresh((const U *)at);
     memcpy(value, &unit, sizeof unit);
   }
+  /* From a PE. */
+  static DUSHMEM_IMPL_MEMBER void get(void *value, const void *at) {
+    const U unit = load_far((const U *)at);
+    memcpy(value, &unit, sizeof unit);
+  }
 };
 template <size_t Bytes> struct value_of<Bytes, false> {
   static DUSHMEM_IMPL_MEMBER void store(void *at, const void *value) {
     copy((char *)at, (const char *)value, Bytes, scope::thread{});
   }
-  static DUSHMEM_IMPL_MEMBER void put(void *at, const void *value) { store(at, value); }
+  static DUSHMEM_IMPL_MEMBER void put(void *at, const void *value) {
+    copy_to((char *)at, (const char *)value, Bytes, scope::thread{});
+  }
   static DUSHMEM_IMPL_MEMBER void load(void *value, const void *at) {
+    copy((char *)value, (const char *)at, Bytes, scope::thread{});
+  }
+  static DUSHMEM_IMPL_MEMBER void get(void *value, const void *at) {
     copy_from((char *)value, (const char *)at, Bytes, scope::thread{});
   }
 };

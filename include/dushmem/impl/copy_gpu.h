@@ -44,8 +44,8 @@ template <unsigned Count> DUSHMEM_IMPL_FN void store_chunks(chunk *to, const chu
 
 /* A thread's stores take time, too: while one half of the chunks is stored, the other half is on its way. */
 template <unsigned Half, class Source> DUSHMEM_IMPL_FN void move_by_thread(chunk *to, const chunk *from, size_t count) {
-  chunk a[Half], b[Half];
   if (count >= 2 * Half) {
+    chunk a[Half], b[Half];
     load_chunks<Half, Source>(a, from);
     load_chunks<Half, Source>(b, from + Half);
   DUSHMEM_IMPL_ROLLED
@@ -59,16 +59,16 @@ template <unsigned Half, class Source> DUSHMEM_IMPL_FN void move_by_thread(chunk
     store_chunks<Half>(to + Half, b);
     count -= 2 * Half, to += 2 * Half, from += 2 * Half;
   }
-    DUSHMEM_IMPL_UNROLLED
-  for (unsigned k = 0; k < Half; k++) {
-    if (k < count) a[k] = Source::load(from + k);
-    if (k + Half < count) b[k] = Source::load(from + k + Half);
-  }
-    DUSHMEM_IMPL_UNROLLED
-  for (unsigned k = 0; k < Half; k++) {
-    if (k < count) store_chunk(to + k, a[k]);
-    if (k + Half < count) store_chunk(to + k + Half, b[k]);
-  }
+  const unsigned few = (unsigned)count;
+  /* Variables of their own, with a value: what is loaded under a condition is live from where it was set before, which
+   * may be the last call, and takes registers, or local memory, all that way. */
+  chunk rest[2 * Half - 1] = {};
+  DUSHMEM_IMPL_UNROLLED
+  for (unsigned k = 0; k + 1 < 2 * Half; k++)
+    if (k < few) rest[k] = Source::load(from + k);
+  DUSHMEM_IMPL_UNROLLED
+  for (unsigned k = 0; k + 1 < 2 * Half; k++)
+    if (k < few) store_chunk(to + k, rest[k]);
 }
 
 /* Whole warps. A warp takes Depth times 32 chunks that follow each other, so that one address serves all its loads. */
@@ -80,20 +80,23 @@ DUSHMEM_IMPL_FN void move_by_warps(chunk *to, const chunk *from, size_t count, u
   from += first;
   /* What is left for this lane, where it stands. */
   int64_t left = (int64_t)(count - first);
-  chunk held[Depth];
   DUSHMEM_IMPL_ROLLED
   for (; left > (int64_t)(piece - width_of_warp); left -= (int64_t)step, to += step, from += step) {
+    chunk held[Depth];
     DUSHMEM_IMPL_UNROLLED
     for (unsigned k = 0; k < Depth; k++) held[k] = Source::load(from + k * width_of_warp);
     DUSHMEM_IMPL_UNROLLED
     for (unsigned k = 0; k < Depth; k++) store_chunk(to + k * width_of_warp, held[k]);
   }
-    DUSHMEM_IMPL_UNROLLED
+  if (left <= 0) return;
+  const int few = (int)left;
+  chunk rest[Depth - 1] = {};
+  DUSHMEM_IMPL_UNROLLED
   for (unsigned k = 0; k + 1 < Depth; k++)
-    if ((int64_t)(k * width_of_warp) < left) held[k] = Source::load(from + k * width_of_warp);
-    DUSHMEM_IMPL_UNROLLED
+    if ((int)(k * width_of_warp) < few) rest[k] = Source::load(from + k * width_of_warp);
+  DUSHMEM_IMPL_UNROLLED
   for (unsigned k = 0; k + 1 < Depth; k++)
-    if ((int64_t)(k * width_of_warp) < left) store_chunk(to + k * width_of_warp, held[k]);
+    if ((int)(k * width_of_warp) < few) store_chunk(to + k * width_of_warp, rest[k]);
 }
 
 /* Any number of threads. */
@@ -128,9 +131,10 @@ DUSHMEM_IMPL_FN chunk shifted(chunk low, chunk high, unsigned by) {
 /* from: aligned, with count + 1 chunks. One thread loads each of them once. */
 template <unsigned Depth, class Source>
 DUSHMEM_IMPL_FN void shift_by_thread(chunk *to, const chunk *from, size_t count, unsigned by) {
-  chunk held[Depth], last = Source::load(from++);
+  chunk last = Source::load(from++);
   DUSHMEM_IMPL_ROLLED
   for (; count >= Depth; count -= Depth, to += Depth, from += Depth) {
+    chunk held[Depth];
     DUSHMEM_IMPL_UNROLLED
     for (unsigned k = 0; k < Depth; k++) held[k] = Source::load(from + k);
     DUSHMEM_IMPL_UNROLLED
@@ -139,14 +143,16 @@ DUSHMEM_IMPL_FN void shift_by_thread(chunk *to, const chunk *from, size_t count,
       last = held[k];
     }
   }
-    DUSHMEM_IMPL_UNROLLED
+  const unsigned few = (unsigned)count;
+  chunk rest[Depth - 1] = {};
+  DUSHMEM_IMPL_UNROLLED
   for (unsigned k = 0; k + 1 < Depth; k++)
-    if (k < count) held[k] = Source::load(from + k);
-    DUSHMEM_IMPL_UNROLLED
+    if (k < few) rest[k] = Source::load(from + k);
+  DUSHMEM_IMPL_UNROLLED
   for (unsigned k = 0; k + 1 < Depth; k++)
-    if (k < count) {
-      store_chunk(to + k, shifted(last, held[k], by));
-      last = held[k];
+    if (k < few) {
+      store_chunk(to + k, shifted(last, rest[k], by));
+      last = rest[k];
     }
 }
 
@@ -205,7 +211,7 @@ DUSHMEM_IMPL_FN void move_edges(char *dest, const char *source, unsigned head, s
   const unsigned skip = head % Unit, in_head = head / Unit, all = in_head + tail / Unit;
   DUSHMEM_IMPL_ROLLED
   for (unsigned i = rank; i < all; i += Depth * size) {
-    U held[Depth];
+    U held[Depth] = {};
     DUSHMEM_IMPL_UNROLLED
     for (unsigned k = 0; k < Depth; k++) {
       const unsigned j = i + k * size;
@@ -333,7 +339,8 @@ template <class Source, class S> DUSHMEM_IMPL_CALLED void copy_edges(char *dest,
 /* All threads of the scope; addresses of global memory that don't overlap. */
 template <class Source, class S> DUSHMEM_IMPL_FN void copy_global(char *dest, const char *source, size_t bytes, S s) {
   if (DUSHMEM_IMPL_IS(bytes >= 16)) copy_chunks<Source>(dest, source, bytes, s);
-  if ((((unsigned)(uintptr_t)dest | (unsigned)(uintptr_t)source | (unsigned)bytes) & 15u) != 0)
+  /* Asked now, not before the call, over which the answer would be kept. */
+  if ((((unsigned)(uintptr_t)computed_now(dest) | (unsigned)(uintptr_t)source | (unsigned)bytes) & 15u) != 0)
     copy_edges<Source>(dest, source, bytes, s);
 }
 

@@ -7,6 +7,8 @@
 #define DUSHMEM_IMPL_STATE_ABI 2u
 #define DUSHMEM_IMPL_STATE_MAGIC 0x647573686d656d31ull
 #define DUSHMEM_IMPL_UNREACHABLE INT64_MIN
+/* The number of all contexts: crates/core/src/proxy/request.rs. */
+#define DUSHMEM_IMPL_EVERY_CONTEXT 0x7fffffff
 /* Low bits of a team's handle. */
 #define DUSHMEM_IMPL_TEAM_SLOT 0xfff
 
@@ -22,6 +24,9 @@ struct dushmem_impl_kernel_team {
 /* Kernels of all members load and store the memory of all members. */
 #define DUSHMEM_IMPL_TEAM_DIRECT 1u
 #define DUSHMEM_IMPL_TEAM_BLOCKS 8
+
+/* So many PEs' entries of the table `delta` stand in the state itself. */
+#define DUSHMEM_IMPL_FIRST_PES 64
 
 /* All zero, or with n_pes 0, before the library is initialised. */
 struct dushmem_impl_kernel_state {
@@ -40,8 +45,12 @@ struct dushmem_impl_kernel_state {
   uint64_t other_delta;                /* as delta, for that heap */
   uint32_t sharing;                    /* how PEs share the device: 0 not, 1 threads of a process, 2 processes whose
                                           kernels run at the same time, 3 processes that take turns */
-  uint32_t reserved;
+  uint32_t queue_pairs; /* queue pairs have the numbers below it */
   uint64_t notice; /* a word of the host, for kernels that have waited for long while PEs take turns; or 0 */
+  /* Entries of `delta` with the highest bit inverted: 0 is UNREACHABLE, or nothing known, as in the states of libraries that
+   * end before it. The last one is always 0. */
+  uint64_t first_delta[DUSHMEM_IMPL_FIRST_PES + 1];
+  dushmem_impl_kernel_team world; /* what the table says about team 0, which lives as long as the state; or n_pes 0 */
 };
 
 /* Where PEs take turns, a kernel that waits for long is an error. */
@@ -53,6 +62,9 @@ struct dushmem_impl_kernel_state {
  * host: the proxy performs them. */
 #define DUSHMEM_IMPL_FLAG_HEAP_BY_PROXY 4u
 #define DUSHMEM_IMPL_FLAG_OTHER_BY_PROXY 8u
+
+/* Without the magic number: PEs are threads of the process, and this unit is linked into it, once for all of them. */
+#define DUSHMEM_IMPL_FLAG_OF_MANY 16u
 
 #ifdef DUSHMEM_EMU
 

@@ -37,21 +37,31 @@ struct wide {
   uint64_t low, high;
 };
 
-/* Queue pairs are contexts of the same number; 0, 1 and ANY stand for the default one. On the CPU the library knows
- * which there are; on a GPU one that there is not is found only where the proxy is asked. */
-DUSHMEM_IMPL_FN context queue_pair(int handle) {
+/* Queue pairs are contexts of the same number; 0, 1 and ANY stand for the default one. */
 #ifdef DUSHMEM_EMU
+DUSHMEM_IMPL_FN context queue_pair(int handle, const char *) {
   if (!DUSHMEM_IMPL_IS((unsigned)handle <= 1)) dushmem_emu_queue_pair(handle);
-#endif
   return context{handle};
 }
+#else
+DUSHMEM_IMPL_COLD void other_queue_pair(int handle, const char *call) {
+  /* A library of before counts none. */
+  if (handle != DUSHMEM_IMPL_EVERY_CONTEXT && (handle < 0 || state().queue_pairs != 0))
+    fault(call, "qp_index", handle,
+          "there is no such queue pair; pass a handle that qp_create has stored, QP_DEFAULT or QP_ANY");
+}
+DUSHMEM_IMPL_FN context queue_pair(int handle, const char *call) {
+  if (!DUSHMEM_IMPL_IS((unsigned)handle < state().queue_pairs)) other_queue_pair(handle, call);
+  return context{handle};
+}
+#endif
 
 /* What is completed or ordered for all PEs is so for one. */
-template <class S> DUSHMEM_IMPL_FN void quiet_queue_pairs(int, const int *handles, int n) {
-  for (int i = 0; i < n; i++) quiet<S>(queue_pair(handles[i]));
+template <class S> DUSHMEM_IMPL_FN void quiet_queue_pairs(int, const int *handles, int n, const char *call) {
+  for (int i = 0; i < n; i++) quiet<S>(queue_pair(handles[i], call));
 }
-template <class S> DUSHMEM_IMPL_FN void fence_queue_pairs(int, const int *handles, int n) {
-  for (int i = 0; i < n; i++) fence<S>(queue_pair(handles[i]));
+template <class S> DUSHMEM_IMPL_FN void fence_queue_pairs(int, const int *handles, int n, const char *call) {
+  for (int i = 0; i < n; i++) fence<S>(queue_pair(handles[i], call));
 }
 
 /* No address here reaches the copies of several PEs. */

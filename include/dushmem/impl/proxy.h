@@ -310,6 +310,12 @@ DUSHMEM_IMPL_FN void fence(int ctx) { post(make(op_fence, 0, 0, ctx, -1)); }
 /* Returns when everything on `ctx` whose call came before, of any thread of this PE, is complete. */
 DUSHMEM_IMPL_FN void quiet(int ctx) { wait(post(make(op_quiet, 0, 0, ctx, -1))); }
 
+/* Returns when all that was posted before has been executed, without a request of its own. */
+DUSHMEM_IMPL_FN void settle() {
+  const uint64_t head = mem::load_relaxed(&ring()->head);
+  if (head != 0) wait(head - 1);
+}
+
 /* Ends the job; the proxy makes the call. */
 DUSHMEM_IMPL_FN void global_exit(int status) { post(make(op_exit, 0, 0, 0, -1, (uint64_t)(int64_t)status)); }
 

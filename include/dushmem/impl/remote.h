@@ -49,6 +49,7 @@ template <class U> DUSHMEM_IMPL_COLD U remote_amo(context ctx, amo kind, U *word
 
 DUSHMEM_IMPL_COLD void remote_fence(context ctx) { proxy::fence(ctx.handle); }
 DUSHMEM_IMPL_COLD void remote_quiet(context ctx) { proxy::quiet(ctx.handle); }
+DUSHMEM_IMPL_COLD void remote_settle() { proxy::settle(); }
 
 } // namespace impl
 } // namespace device

@@ -25,39 +25,39 @@ struct some_scratch {
   }
 };
 
+/* Where a loop passes an address again and again, what is computed from it is computed before the loop, and kept: in local memory
+ * if there are no registers, of which the copies that are called need most. A block has some in common for all threads. */
+template <class S> DUSHMEM_IMPL_FN void *in_each_call(S, const void *own) { return computed_now(own); }
+DUSHMEM_IMPL_FN void *in_each_call(scope::block, const void *own) { return (void *)own; }
+
 template <class S, class Scratch = no_scratch>
 DUSHMEM_IMPL_FN void put_any(context ctx, void *dest, const void *source, size_t bytes, int pe, bool nbi,
                              const char *call, Scratch scratch = Scratch()) {
   const S s{};
-  if (bytes == 0) {
-    check_pe(pe, call);
-    return sync(s);
+  char *to;
+  if (!finds_for_copy(to, in_each_call(s, dest), source, bytes, pe)) {
+    to = peer_of_copy_otherwise(dest, source, bytes, pe, call, "dest", "source");
+    if (to == nullptr) return by_first(s, [=] { remote_put(ctx, dest, source, bytes, pe, nbi); });
   }
-  check_local(source, call, "source");
-  if (char *to = peer((char *)dest, bytes, pe, call, "dest"))
-    together(s, [=](auto part) {
-      if (!scratch.copies(to, (const char *)source, bytes, part, call)) copy(to, (const char *)source, bytes, part);
-      ring(pe);
-    });
-  else
-    by_first(s, [=] { remote_put(ctx, dest, source, bytes, pe, nbi); });
+  together(s, [=](auto part) {
+    if (bytes == 0 || !scratch.copies(to, (const char *)source, bytes, part, call))
+      copy_to(to, (const char *)source, bytes, part);
+    ring(pe);
+  });
 }
 
 template <class S, class Scratch = no_scratch>
 DUSHMEM_IMPL_FN void get_any(context ctx, void *dest, const void *source, size_t bytes, int pe, bool nbi,
                              const char *call, Scratch scratch = Scratch()) {
   const S s{};
-  if (bytes == 0) {
-    check_pe(pe, call);
-    return sync(s);
+  char *from;
+  if (!finds_for_copy(from, in_each_call(s, source), dest, bytes, pe)) {
+    from = peer_of_copy_otherwise(source, dest, bytes, pe, call, "source", "dest");
+    if (from == nullptr) return by_first(s, [=] { remote_get(ctx, dest, source, bytes, pe, nbi); });
   }
-  check_local(dest, call, "dest");
-  if (const char *from = peer((const char *)source, bytes, pe, call, "source"))
-    together(s, [=](auto part) {
-      if (!scratch.copies((char *)dest, from, bytes, part, call)) copy_from((char *)dest, from, bytes, part);
-    });
-  else
-    by_first(s, [=] { remote_get(ctx, dest, source, bytes, pe, nbi); });
+  together(s, [=](auto part) {
+    if (bytes == 0 || !scratch.copies((char *)dest, from, bytes, part, call)) copy_from((char *)dest, from, bytes, part);
+  });
 }
 
 DUSHMEM_IMPL_FN void check_stride(ptrdiff_t stride, const char *call, const char *arg) {
@@ -92,8 +92,13 @@ DUSHMEM_IMPL_FN void strided(context ctx, bool put, T *dest, const T *source, pt
     const T *const from = put ? source : far;
     for (size_t i = rank(part); i < nelems; i += size(part)) {
       T one;
-      value<T>::load(&one, from + (ptrdiff_t)i * sst);
-      value<T>::store(to + (ptrdiff_t)i * dst, &one);
+      if (put) {
+        value<T>::load(&one, from + (ptrdiff_t)i * sst);
+        value<T>::put(to + (ptrdiff_t)i * dst, &one);
+      } else {
+        value<T>::get(&one, from + (ptrdiff_t)i * sst);
+        value<T>::store(to + (ptrdiff_t)i * dst, &one);
+      }
     }
     if (put) ring(pe);
   });
@@ -131,24 +136,31 @@ DUSHMEM_IMPL_FN void get_nbi(context ctx, T *dest, const T *source, size_t nelem
   impl::get_any<S>(ctx, dest, source, impl::bytes_of(nelems, sizeof(T)), pe, true, "get_nbi");
 }
 template <class T> DUSHMEM_IMPL_FN void p(context ctx, T *dest, impl::same_t<T> value, int pe) {
-  if (T *to = impl::peer(dest, sizeof(T), pe, "p", "dest")) {
-    impl::value<T>::put(to, &value);
-    impl::ring(pe);
-  } else {
-    /* Another variable, so that the parameter can stay in registers. */
-    T copy = value;
-    impl::remote_put(ctx, dest, &copy, sizeof(T), pe, false);
+  T *to;
+  if (!impl::finds_word(to, dest, pe)) {
+    to = (T *)impl::peer_otherwise(dest, sizeof(T), 1, pe, "p", "dest");
+    if (to == nullptr) {
+      /* Another variable, so that the parameter can stay in registers. */
+      T copy = value;
+      return impl::remote_put(ctx, dest, &copy, sizeof(T), pe, false);
+    }
   }
+  impl::value<T>::put(to, &value);
+  impl::ring(pe);
 }
 template <class T> DUSHMEM_IMPL_FN T g(context ctx, const T *source, int pe) {
-  if (const T *from = impl::peer(source, sizeof(T), pe, "g", "source")) {
-    T value;
-    impl::value<T>::load(&value, from);
-    return value;
+  const T *from;
+  if (!impl::finds_word(from, source, pe)) {
+    from = (const T *)impl::peer_otherwise(source, sizeof(T), 1, pe, "g", "source");
+    if (from == nullptr) {
+      T copy;
+      impl::remote_get(ctx, &copy, source, sizeof(T), pe, false);
+      return copy;
+    }
   }
-  T copy;
-  impl::remote_get(ctx, &copy, source, sizeof(T), pe, false);
-  return copy;
+  T value;
+  impl::value<T>::get(&value, from);
+  return value;
 }
 template <class S, class T>
 DUSHMEM_IMPL_FN void iput(context ctx, T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) {

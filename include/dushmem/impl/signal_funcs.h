@@ -11,15 +11,28 @@ DUSHMEM_IMPL_FN void check_sig_op(int op, const char *call) {
     fault(call, "sig_op", op, "no signal operator; there are SIGNAL_SET and SIGNAL_ADD");
 }
 
-/* The own word, and PE pe's copy of it. */
-DUSHMEM_IMPL_FN void update_signal(context ctx, uint64_t *own, uint64_t *word, uint64_t value, int op, int pe) {
-  if (op == DUSHMEM_SIGNAL_SET)
-    store_relaxed((unsigned long long *)word, (unsigned long long)value);
-  else if (!atomic_by_proxy(own))
-    add((unsigned long long *)word, (unsigned long long)value);
-  else
+/* The own word, and PE pe's copy of it. After: what the thread has written, and what others have before it met them, is there
+ * for who sees the signal. */
+template <bool After> DUSHMEM_IMPL_FN void update_signal(context ctx, uint64_t *own, uint64_t *word, uint64_t value, int op, int pe) {
+  typedef unsigned long long U;
+  if (op == DUSHMEM_SIGNAL_SET) {
+    After ? store_ordered((U *)word, (U)value) : store_relaxed((U *)word, (U)value);
+  } else if (!atomic_by_proxy(own)) {
+    After ? add_ordered((U *)word, (U)value) : (void)add((U *)word, (U)value);
+  } else {
+    if (After) fence_release();
     return remote_signal(ctx, own, value, op, pe);
+  }
   ring(pe);
+}
+
+/* Where a word is that has been found: to keep that over a copy takes registers from the copy. */
+DUSHMEM_IMPL_FN uint64_t *word_again(uint64_t *signal, int pe, const char *call) {
+  const dushmem_impl_kernel_state &s = state();
+  const uint64_t delta = first_delta(pe);
+  const void *const own = computed_now(signal);
+  if (DUSHMEM_IMPL_IS((delta != 0) & ((uint64_t)(uintptr_t)own - s.heap < s.heap_len))) return (uint64_t *)moved_by(own, delta);
+  return (uint64_t *)peer_otherwise(signal, sizeof *signal, sizeof *signal, pe, call, "sig_addr");
 }
 
 template <class S, class Scratch = no_scratch>
@@ -28,22 +41,20 @@ DUSHMEM_IMPL_FN void put_signal_any(context ctx, void *dest, const void *source,
                                     Scratch scratch = Scratch()) {
   const S s{};
   check_sig_op(op, call);
-  uint64_t *const word = peer(signal, sizeof *signal, pe, call, "sig_addr", sizeof *signal);
-  char *to = nullptr;
-  if (bytes != 0) {
-    check_local(source, call, "source");
-    to = peer((char *)dest, bytes, pe, call, "dest");
+  uint64_t *word;
+  char *to;
+  if (!(finds_word(word, signal, pe, sizeof *signal) && finds_for_copy(to, in_each_call(s, dest), source, bytes, pe))) {
+    word = (uint64_t *)peer_otherwise(signal, sizeof *signal, sizeof *signal, pe, call, "sig_addr");
+    to = peer_of_copy_otherwise(dest, source, bytes, pe, call, "dest", "source");
+    if (word == nullptr || to == nullptr)
+      return by_first(s, [=] { remote_put_signal(ctx, dest, source, bytes, signal, value, op, pe, nbi); });
   }
-  if (word == nullptr)
-    return by_first(s, [=] { remote_put_signal(ctx, dest, source, bytes, signal, value, op, pe, nbi); });
   together(s, [=](auto part) {
-    if (bytes != 0 && !scratch.copies(to, (const char *)source, bytes, part, call))
-      copy(to, (const char *)source, bytes, part);
+    if (bytes == 0 || !scratch.copies(to, (const char *)source, bytes, part, call))
+      copy_to(to, (const char *)source, bytes, part);
     publish(part);
-    if (leads(part)) {
-      fence_release();
-      update_signal(ctx, signal, word, value, op, pe);
-    }
+    if (!leads(part)) return;
+    update_signal<true>(ctx, signal, word_again(signal, pe, call), value, op, pe);
   });
 }
 
@@ -51,11 +62,12 @@ DUSHMEM_IMPL_FN void put_signal_any(context ctx, void *dest, const void *source,
 
 DUSHMEM_IMPL_FN void signal_op(context ctx, uint64_t *signal, uint64_t value, int op, int pe) {
   impl::check_sig_op(op, "signal_op");
-  if (uint64_t *word = impl::peer(signal, sizeof *signal, pe, "signal_op", "sig_addr", sizeof *signal)) {
-    impl::update_signal(ctx, signal, word, value, op, pe);
-  } else {
-    impl::remote_signal(ctx, signal, value, op, pe);
+  uint64_t *word;
+  if (!impl::finds_word(word, signal, pe, sizeof *signal)) {
+    word = (uint64_t *)impl::peer_otherwise(signal, sizeof *signal, sizeof *signal, pe, "signal_op", "sig_addr");
+    if (word == nullptr) return impl::remote_signal(ctx, signal, value, op, pe);
   }
+  impl::update_signal<false>(ctx, signal, word, value, op, pe);
 }
 DUSHMEM_IMPL_FN void signal_op(uint64_t *signal, uint64_t value, int op, int pe) {
   signal_op(context{0}, signal, value, op, pe);

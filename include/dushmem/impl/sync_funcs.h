@@ -199,8 +199,13 @@ template <class S, bool Completes> DUSHMEM_IMPL_FN void order(context ctx) {
   else
     fence_release();
   sync(s);
-  if (state().remote != 0) {
-    if (leads(s)) Completes ? remote_quiet(ctx) : remote_fence(ctx);
+  const bool words = words_by_proxy();
+  if (state().remote != 0 || words) {
+    if (leads(s)) {
+      if (state().remote != 0) Completes || words ? remote_quiet(ctx) : remote_fence(ctx);
+      /* Words that the proxy changes are those of PEs to which this kernel stores itself. */
+      else remote_settle();
+    }
     sync(s);
   }
 }

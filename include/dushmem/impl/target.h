@@ -3,12 +3,14 @@
  * target_emu.h, target_cuda.h, and target_hip.h define the same functions:
  *   load_relaxed load_acquire load_fresh      words of 2, 4, 8 bytes; fresh: any unit, past what a cache has kept
  *   store_relaxed store_release               words of 4 and 8 bytes
- *   store_far                                 units of up to 8 bytes to a PE
+ *   store_far load_far                        units of up to 8 bytes to and from a PE
  *   load_table                                an entry of a table that stays as it is
+ *   computed_now                              an address of which nothing is computed in advance
  *   store_flagged load_flagged                16 bytes: who loads the second half that was stored has the first, too
  *   exchange compare_exchange add bit_and bit_or bit_xor   words of 4 and 8 bytes; the old value
  *   fence_system                              all that this thread wrote before is seen before what it writes after
  *   fence_release                             enough for that before a store that others wait for
+ *   store_ordered add_ordered                 words of 8 bytes: a fence_release, and then the store, or the addition
  *   fence_own                                 by each thread, before all meet and one of them calls fence_release
  *   sync(scope)                               all threads of the scope are here, and see what the others wrote
  *   warp_size  pause  ticks  ring  fault      lanes; in a loop that waits; a clock; after a store to a PE; an error

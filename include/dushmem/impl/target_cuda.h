@@ -34,6 +34,23 @@ DUSHMEM_IMPL_STORES(unsigned int, "u32", "r")
 DUSHMEM_IMPL_STORES(unsigned long long, "u64", "l")
 #undef DUSHMEM_IMPL_STORES
 
+/* A fence of the device takes half the time of one of the system, and is enough where the library says so. */
+DUSHMEM_IMPL_FN bool near() { return (state().flags & DUSHMEM_IMPL_FLAG_NEAR) != 0; }
+
+/* Without what else a fence does: a multiprocessor forgets what its cache holds. */
+DUSHMEM_IMPL_FN void store_ordered(unsigned long long *at, unsigned long long value) {
+  if (near())
+    asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(at), "l"(value) : "memory");
+  else
+    asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(at), "l"(value) : "memory");
+}
+DUSHMEM_IMPL_FN void add_ordered(unsigned long long *at, unsigned long long value) {
+  if (near())
+    asm volatile("red.release.gpu.global.add.u64 [%0], %1;" ::"l"(at), "l"(value) : "memory");
+  else
+    asm volatile("red.release.sys.global.add.u64 [%0], %1;" ::"l"(at), "l"(value) : "memory");
+}
+
 /* To a peer's memory, or own memory of the device. */
 #define DUSHMEM_IMPL_STORES(U, WIDTH, REGISTER, VALUE)                                                  \
   DUSHMEM_IMPL_FN void store_far(U *at, U value) {                                                      \
@@ -44,6 +61,19 @@ DUSHMEM_IMPL_STORES(unsigned short, "u16", "h", value)
 DUSHMEM_IMPL_STORES(unsigned int, "u32", "r", value)
 DUSHMEM_IMPL_STORES(unsigned long long, "u64", "l", value)
 #undef DUSHMEM_IMPL_STORES
+
+/* From there, past the near cache. Nothing else is ordered by it, so the loads of several calls are under way together. */
+#define DUSHMEM_IMPL_LOADS(U, WIDTH, REGISTER, HELD)                                                    \
+  DUSHMEM_IMPL_FN U load_far(const U *at) {                                                             \
+    HELD value;                                                                                         \
+    asm volatile("ld.relaxed.sys.global." WIDTH " %0, [%1];" : REGISTER(value) : "l"(at));              \
+    return (U)value;                                                                                    \
+  }
+DUSHMEM_IMPL_LOADS(unsigned char, "u8", "=h", unsigned short)
+DUSHMEM_IMPL_LOADS(unsigned short, "u16", "=h", unsigned short)
+DUSHMEM_IMPL_LOADS(unsigned int, "u32", "=r", unsigned int)
+DUSHMEM_IMPL_LOADS(unsigned long long, "u64", "=l", unsigned long long)
+#undef DUSHMEM_IMPL_LOADS
 
 /* Volatile accesses pass by the caches of a multiprocessor, in which a peer's memory may have grown old. */
 template <class U> DUSHMEM_IMPL_FN U load_fresh(const U *at) { return *(const volatile U *)at; }
@@ -108,6 +138,12 @@ DUSHMEM_IMPL_FN chunk load_flagged(const chunk *at) {
   return value;
 }
 
+/* The address, as one that compilers know nothing of before this place. */
+DUSHMEM_IMPL_FN void *computed_now(const void *address) {
+  asm volatile("" : "+l"(address));
+  return (void *)address;
+}
+
 template <class U> DUSHMEM_IMPL_FN U add(U *at, U value) { return atomicAdd_system(at, value); }
 template <class U> DUSHMEM_IMPL_FN U bit_and(U *at, U value) { return atomicAnd_system(at, value); }
 template <class U> DUSHMEM_IMPL_FN U bit_or(U *at, U value) { return atomicOr_system(at, value); }
@@ -117,8 +153,6 @@ template <class U> DUSHMEM_IMPL_FN U compare_exchange(U *at, U cond, U value) {
   return atomicCAS_system(at, cond, value);
 }
 
-/* A fence of the device takes half the time of one of the system, and is enough where the library says so. */
-DUSHMEM_IMPL_FN bool near() { return (state().flags & DUSHMEM_IMPL_FLAG_NEAR) != 0; }
 DUSHMEM_IMPL_FN void fence_system() {
   if (near())
     asm volatile("fence.sc.gpu;" ::: "memory");

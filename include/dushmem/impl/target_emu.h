@@ -14,7 +14,9 @@ template <class U> DUSHMEM_IMPL_FN U load_fresh(const U *at) { return *(const vo
 DUSHMEM_IMPL_FN chunk load_fresh(const chunk *at) { return *at; }
 template <class U> DUSHMEM_IMPL_FN void store_relaxed(U *at, U value) { __atomic_store_n(at, value, __ATOMIC_RELEASE); }
 template <class U> DUSHMEM_IMPL_FN void store_release(U *at, U value) { __atomic_store_n(at, value, __ATOMIC_RELEASE); }
+template <class U> DUSHMEM_IMPL_FN U load_far(const U *at) { return load_fresh(at); }
 template <class U> DUSHMEM_IMPL_FN void store_far(U *at, U value) { *(volatile U *)at = value; }
+DUSHMEM_IMPL_FN void *computed_now(const void *address) { return (void *)address; }
 DUSHMEM_IMPL_FN int64_t load_table(uint64_t table, int i, int n) {
   return DUSHMEM_IMPL_IS((unsigned)i < (unsigned)n) ? ((const int64_t *)(uintptr_t)table)[i] : DUSHMEM_IMPL_UNREACHABLE;
 }
@@ -46,6 +48,8 @@ DUSHMEM_IMPL_FN chunk load_flagged(const chunk *at) {
 }
 /* As strong as the host's: on the CPU it costs nothing more. */
 template <class U> DUSHMEM_IMPL_FN U add(U *at, U value) { return __atomic_fetch_add(at, value, __ATOMIC_ACQ_REL); }
+template <class U> DUSHMEM_IMPL_FN void store_ordered(U *at, U value) { store_release(at, value); }
+template <class U> DUSHMEM_IMPL_FN void add_ordered(U *at, U value) { add(at, value); }
 template <class U> DUSHMEM_IMPL_FN U bit_and(U *at, U value) { return __atomic_fetch_and(at, value, __ATOMIC_ACQ_REL); }
 template <class U> DUSHMEM_IMPL_FN U bit_or(U *at, U value) { return __atomic_fetch_or(at, value, __ATOMIC_ACQ_REL); }
 template <class U> DUSHMEM_IMPL_FN U bit_xor(U *at, U value) { return __atomic_fetch_xor(at, value, __ATOMIC_ACQ_REL); }

@@ -27,7 +27,9 @@ template <class U> DUSHMEM_IMPL_FN void store_relaxed(U *at, U value) {
 template <class U> DUSHMEM_IMPL_FN void store_release(U *at, U value) {
   __hip_atomic_store(at, value, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_SYSTEM);
 }
+template <class U> DUSHMEM_IMPL_FN U load_far(const U *at) { return load_fresh(at); }
 template <class U> DUSHMEM_IMPL_FN void store_far(U *at, U value) { *(volatile U *)at = value; }
+DUSHMEM_IMPL_FN void *computed_now(const void *address) { return (void *)address; }
 DUSHMEM_IMPL_FN int64_t load_table(uint64_t table, int i, int n) {
   return DUSHMEM_IMPL_IS((unsigned)i < (unsigned)n) ? ((const int64_t *)(uintptr_t)table)[i] : DUSHMEM_IMPL_UNREACHABLE;
 }
@@ -44,6 +46,10 @@ DUSHMEM_IMPL_FN chunk load_flagged(const chunk *at) {
 }
 template <class U> DUSHMEM_IMPL_FN U add(U *at, U value) {
   return __hip_atomic_fetch_add(at, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
+}
+template <class U> DUSHMEM_IMPL_FN void store_ordered(U *at, U value) { store_release(at, value); }
+template <class U> DUSHMEM_IMPL_FN void add_ordered(U *at, U value) {
+  (void)__hip_atomic_fetch_add(at, value, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_SYSTEM);
 }
 template <class U> DUSHMEM_IMPL_FN U bit_and(U *at, U value) {
   return __hip_atomic_fetch_and(at, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);

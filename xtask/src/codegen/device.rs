@@ -143,7 +143,7 @@ pub fn body(function: &DeviceFunction<'_>) -> String {
         let list = if list.is_empty() { list } else { format!("<{list}>") };
         let separator = if arguments.is_empty() { "" } else { ", " };
         let context = if parts.qp {
-            format!("::dushmem::device::impl::queue_pair(qp_index){separator}")
+            format!("::dushmem::device::impl::queue_pair(qp_index, \"{}\"){separator}", function.name())
         } else {
             String::new()
         };
@@ -169,7 +169,10 @@ pub fn body(function: &DeviceFunction<'_>) -> String {
         }
         "p" | "g" => call(&stem, &[]),
         "quiet" | "fence" if parts.qp => {
-            format!("::dushmem::device::impl::{stem}_queue_pairs<{scope}>(pe, qp_handle, num_qps)")
+            let name = function.name();
+            format!(
+                "::dushmem::device::impl::{stem}_queue_pairs<{scope}>(pe, qp_handle, num_qps, \"{name}\")"
+            )
         }
         "team_sync" => call("sync", &[&scope]),
         "test_all_vector"

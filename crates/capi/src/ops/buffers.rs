@@ -37,7 +37,7 @@ pub unsafe fn multicast(team: i32, _ptr: *const u8, name: Name) -> *mut u8 {
 /// it issues on others, where it goes by the proxy; a context is made when it is first used. The array is the
 /// program's.
 pub unsafe fn create_qps(num_qps: i32, out_qp_array: *mut *mut i32, name: Name) -> i32 {
-    status(name, |_| {
+    status(name, |world| {
         if out_qp_array.is_null() {
             return Err(Error::NoObject { arg: "out_qp_array" });
         }
@@ -45,10 +45,7 @@ pub unsafe fn create_qps(num_qps: i32, out_qp_array: *mut *mut i32, name: Name) 
             let why = "a number from 1 to 65536 is wanted";
             return Err(Error::BadValue { arg: "num_qps", value: num_qps.into(), why });
         }
-        let Some(first) = dushmem_core::proxy::queue_pairs::create(num_qps) else {
-            let why = "there are no numbers left for so many";
-            return Err(Error::BadValue { arg: "num_qps", value: num_qps.into(), why });
-        };
+        let first = world.create_queue_pairs(num_qps)?;
         let handles: Box<[i32]> = (first..first + num_qps).collect();
         // SAFETY: the caller's variable. The array comes from the C library's `malloc`, so it may be freed.
         unsafe { out_qp_array.write(Box::into_raw(handles).cast()) };

@@ -1,6 +1,6 @@
 //! What PEs wait for, from the wait records in the job page.
 use dushmem_boot::Call;
-use dushmem_boot::job::{JobPage, PeState, WaitRecord};
+use dushmem_boot::job::{IN_STREAM, JobPage, PeState, WaitRecord};
 use std::time::Duration;
 
 /// The longest noted wait of a PE, and for how long it has lasted.
@@ -13,7 +13,9 @@ pub fn longest_wait(page: &JobPage, pe: usize) -> Option<(WaitRecord, Duration)>
 
 /// The wait in words: call, team, PE waited for, time.
 pub fn describe(record: &WaitRecord, time: Duration) -> String {
-    let mut text = format!("waits in {}", Call::name(record.call));
+    let in_stream = record.call & IN_STREAM != 0;
+    let who = if in_stream { "has a stream that waits in" } else { "waits in" };
+    let mut text = format!("{who} {}", Call::name(record.call & !IN_STREAM));
     match record.team {
         i32::MIN..0 => {}
         0 => text += " (world team)",
@@ -26,6 +28,9 @@ pub fn describe(record: &WaitRecord, time: Duration) -> String {
     }
     if record.address != 0 {
         text += &format!(" on the word at {:#x}", record.address);
+        if in_stream {
+            text += &format!(", which is {:#x}", record.detail);
+        }
     }
     text + &format!(", {:.1} s now", time.as_secs_f64())
 }
@@ -51,6 +56,12 @@ mod tests {
         assert_eq!(text, "waits in barrier_all (world team) for PE 3, 2.5 s now");
         let record = WaitRecord { call: 18, team: -1, awaited: -1, address: 0x1000, detail: 0 };
         assert_eq!(describe(&record, Duration::ZERO), "waits in wait_until on the word at 0x1000, 0.0 s now");
+        let record = WaitRecord { call: 18 | IN_STREAM, detail: 7, ..record };
+        let text = describe(&record, Duration::ZERO);
+        assert_eq!(
+            text,
+            "has a stream that waits in wait_until on the word at 0x1000, which is 0x7, 0.0 s now"
+        );
     }
 
     #[test]

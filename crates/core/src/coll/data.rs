@@ -4,9 +4,10 @@
 //! from the sources' own buffers, between a synchronisation that says that the sources are ready and one
 //! that says that they have been read.
 use super::barrier::data_tag;
+use crate::coll::checks;
 use crate::context::Context;
 use crate::device_heap::Announce;
-use crate::error::{Call, Error, Result};
+use crate::error::{Call, Result};
 use crate::team::{Meets, Team};
 use crate::transport::{Get, Reuse, mapped};
 use crate::world::World;
@@ -26,12 +27,11 @@ impl World {
         root: i32,
     ) -> Result<()> {
         self.check_team(team)?;
-        let n = team.n_pes() as usize;
-        let Some(root_pe) = team.world_pe(root) else {
-            let error = Error::BadPe { arg: "PE_root", pe: root, n, of: "the team" };
-            return self.refuse(team, Call::Broadcast, error);
-        };
         let call = Call::Broadcast;
+        if let Err(error) = checks::root(root, team.pes().len()) {
+            return self.refuse(team, call, error);
+        }
+        let root_pe = team.pes()[root as usize] as usize;
         let device = match self.own_buffers(dest, bytes, source, bytes, true) {
             Ok(device) => device,
             Err(error) => return self.refuse(team, call, error),
@@ -78,8 +78,8 @@ impl World {
     pub unsafe fn fcollect(&self, team: &Team, dest: *mut u8, source: *const u8, bytes: usize) -> Result<()> {
         self.check_team(team)?;
         let call = Call::Fcollect;
-        let checked =
-            self.total(team, bytes).and_then(|total| self.own_buffers(dest, total, source, bytes, false));
+        let checked = checks::bytes_of_all("nelems", bytes, 1, team.pes().len())
+            .and_then(|total| self.own_buffers(dest, total, source, bytes, false));
         let device = match checked {
             Ok(device) => device,
             Err(error) => return self.refuse(team, call, error),
@@ -126,8 +126,7 @@ impl World {
     pub unsafe fn alltoall(&self, team: &Team, dest: *mut u8, source: *const u8, bytes: usize) -> Result<()> {
         self.check_team(team)?;
         let call = Call::Alltoall;
-        let checked = self
-            .total(team, bytes)
+        let checked = checks::bytes_of_all("nelems", bytes, 1, team.pes().len())
             .and_then(|total| Ok((total, self.own_buffers(dest, total, source, total, true)?)));
         let (total, device) = match checked {
             Ok(checked) => checked,
@@ -188,12 +187,6 @@ impl World {
         (0..n).map(move |i| (team.me() + i) % n).map(move |rank| (rank, team.pes()[rank] as usize))
     }
 
-    pub(super) fn total(&self, team: &Team, bytes: usize) -> Result<usize> {
-        let why = "more than the address space for all members together";
-        let overflow = Error::BadValue { arg: "nelems", value: bytes as i64, why };
-        bytes.checked_mul(team.pes().len()).filter(|&total| total <= isize::MAX as usize).ok_or(overflow)
-    }
-
     pub(super) fn own_payload(&self, team: &Team, epoch: u32) -> *mut u8 {
         self.payload_of(team, self.my_pe() as usize, epoch)
     }
@@ -203,9 +196,8 @@ impl World {
         unsafe { (*self.team_slot(team.slot(), pe)).payload(epoch) }
     }
 
-    /// Both buffers of a collective, which are own symmetric memory.
-    /// They don't overlap, which would give wrong values where others still read what this member writes;
-    /// `in_place`: but they may be the same. True if one of them lies in memory of a device.
+    /// Both buffers of a collective, which are own symmetric memory, apart or, `in_place`, the same. True if one of them
+    /// lies in memory of a device.
     pub(super) fn own_buffers(
         &self,
         dest: *mut u8,
@@ -217,15 +209,8 @@ impl World {
         let (to, from) = (dest as usize, source as usize);
         let near = self.range_place("dest", to, dest_len, 1)?;
         let device = self.range_place("source", from, source_len, 1)?.or(near).is_some();
-        if (to == from && in_place) || to.max(from) >= (to + dest_len).min(from + source_len) {
-            return Ok(device);
-        }
-        let why = if in_place {
-            "overlaps dest; pass the same address for both, or separate buffers"
-        } else {
-            "overlaps dest; this collective needs separate buffers"
-        };
-        Err(Error::BadAddress { arg: "source", addr: from, why })
+        checks::apart((to, dest_len), (from, source_len), in_place)?;
+        Ok(device)
     }
 
     /// Reads a member's symmetric memory.

@@ -97,13 +97,27 @@ impl DeviceSlot {
 
     /// Bytes in front of the buffers: the arrays, and behind them the flags of grids, an array a block.
     fn flags(pes: usize) -> usize {
-        HEAD + Self::blocks(pes) * 8 + (ARRAYS + Self::blocks(pes)) * Self::words(pes) * 8
+        Self::grids(pes) + Self::blocks(pes) * Self::words(pes) * 8
     }
 
     /// Bytes of a slot in a world of `pes` PEs, whole pages. Behind the flags lie the buffers of messages, then those
     /// of words that hold data and flag.
     pub fn bytes(pes: usize) -> usize {
         (Self::flags(pes) + 2 * Self::buffers(pes)).next_multiple_of(4096)
+    }
+
+    /// Where the flags of grids begin, in bytes from the slot's beginning: an array a block.
+    pub fn grids(pes: usize) -> usize {
+        HEAD + Self::blocks(pes) * 8 + ARRAYS * Self::words(pes) * 8
+    }
+
+    /// Where the owner counts the calls of the first block of a grid.
+    pub const GRID_CALLS: usize = HEAD;
+
+    /// Where the buffers of words that hold data and flag begin, in bytes from the slot's beginning: those of even calls,
+    /// then of odd ones, each a buffer ([`DeviceSlot::cell`]) a member, by rank.
+    pub fn flagged(pes: usize) -> usize {
+        Self::flags(pes) + Self::buffers(pes)
     }
 
     fn word(&self, index: usize) -> &AtomicU64 {
@@ -152,6 +166,20 @@ mod tests {
                 let cell = DeviceSlot::cell(members);
                 assert!(2 * members * cell <= room && cell.is_multiple_of(64), "{members} of {pes}: {cell}");
             }
+        }
+    }
+
+    #[test]
+    fn buffers_are_where_kernels_look_for_them() {
+        // `members::at`, `grid` and `flagged` of impl/coll_team.h.
+        for pes in [1, 2, 7, 8, 9, 64, 100, 500] {
+            let (stride, blocks) = (DeviceSlot::words(pes), DeviceSlot::blocks(pes));
+            let at = |array: usize| 64 + 8 * blocks + 8 * array * stride;
+            assert_eq!(DeviceSlot::array(Words::Here, pes), at(6));
+            assert_eq!(DeviceSlot::grids(pes), at(10));
+            let messages = at(10) + 8 * blocks * stride;
+            assert_eq!(DeviceSlot::flagged(pes), messages + 2 * (256 * stride).max(65536));
+            assert!(DeviceSlot::flagged(pes) + 2 * pes * DeviceSlot::cell(pes) <= DeviceSlot::bytes(pes));
         }
     }
 

@@ -13,6 +13,7 @@
 //! | [`half`] | reductions of 16-bit floating-point numbers |
 pub mod active_set;
 pub mod barrier;
+pub mod checks;
 pub mod data;
 pub mod device_slot;
 pub mod half;

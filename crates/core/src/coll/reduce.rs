@@ -5,8 +5,9 @@
 //! member combines all of them; large ones are divided: each member combines one part, then all collect
 //! the parts, so each byte is read from its owner once.
 use super::barrier::data_tag;
+use crate::coll::checks;
 use crate::device_heap::{Announce, Vectors};
-use crate::error::{Call, Error, Result};
+use crate::error::{Call, Result};
 use crate::team::Team;
 use crate::transport::mapped;
 use crate::world::World;
@@ -214,12 +215,8 @@ impl World {
         reducer: &Reducer,
     ) -> Result<()> {
         self.check_team(team)?;
-        let why = "more than the address space";
-        let overflow = Error::BadValue { arg: "nreduce", value: n as i64, why };
         let call = Call::Reduce;
-        let bytes = n.checked_mul(reducer.elem).filter(|&bytes| bytes <= isize::MAX as usize);
-        let checked = bytes
-            .ok_or(overflow)
+        let checked = checks::bytes("nreduce", n, reducer.elem)
             .and_then(|bytes| Ok((bytes, self.own_buffers(dest, bytes, source, bytes, true)?)));
         let (bytes, device) = match checked {
             Ok(checked) => checked,
@@ -321,12 +318,7 @@ impl World {
     ) -> Result<()> {
         self.check_team(team)?;
         let call = Call::ReduceScatter;
-        let why = "more than the address space for all members together";
-        let overflow = Error::BadValue { arg: "nreduce", value: n as i64, why };
-        let total = n.checked_mul(reducer.elem).and_then(|bytes| bytes.checked_mul(team.pes().len()));
-        let checked = total
-            .filter(|&total| total <= isize::MAX as usize)
-            .ok_or(overflow)
+        let checked = checks::bytes_of_all("nreduce", n, reducer.elem, team.pes().len())
             .and_then(|total| Ok((total, self.own_buffers(dest, n * reducer.elem, source, total, true)?)));
         let (total, device) = match checked {
             Ok(checked) => checked,
@@ -400,7 +392,7 @@ impl Scratch {
 }
 
 /// The elements that the member of `rank` combines: parts differ by at most one cache line.
-pub(crate) fn part(n: usize, members: usize, rank: usize) -> (usize, usize) {
+pub fn part(n: usize, members: usize, rank: usize) -> (usize, usize) {
     let each = n.div_ceil(members).next_multiple_of(16);
     ((rank * each).min(n), ((rank + 1) * each).min(n))
 }

@@ -5,9 +5,10 @@
 //! and writes every member's prefix of it, so each byte is read once and written once.
 use super::barrier::data_tag;
 use super::reduce::{Reducer, Scratch};
+use crate::coll::checks;
 use crate::context::Context;
 use crate::device_heap::{Announce, Vectors};
-use crate::error::{Call, Error, Result};
+use crate::error::{Call, Result};
 use crate::team::Team;
 use crate::transport::{Put, Reuse, mapped};
 use crate::world::World;
@@ -37,12 +38,8 @@ impl World {
         kind: Scan,
     ) -> Result<()> {
         self.check_team(team)?;
-        let why = "more than the address space";
-        let overflow = Error::BadValue { arg: "nelems", value: n as i64, why };
         let call = Call::Scan;
-        let bytes = n.checked_mul(reducer.elem).filter(|&bytes| bytes <= isize::MAX as usize);
-        let checked = bytes
-            .ok_or(overflow)
+        let checked = checks::bytes("nelems", n, reducer.elem)
             .and_then(|bytes| Ok((bytes, self.own_buffers(dest, bytes, source, bytes, true)?)));
         let (bytes, device) = match checked {
             Ok(checked) => checked,

@@ -172,6 +172,8 @@ impl World {
             let asked = matches!(found, Ok(Some(_)));
             self.bind(call, found, &mut laps)?;
             if asked && self.device_heap().is_some() {
+                // What the host's heap has already.
+                self.let_kernels_reach(call, self.heap().high_water())?;
                 self.note(DebugLevel::Info, || format!("start of the device: {}", laps.shown()));
             }
         }
@@ -447,6 +449,16 @@ mod tests {
             agree(&[of(1, blocks[0]), of(2, blocks[1])]).blocks
         };
         assert_eq!([asked([0, 0]), asked([8, 16]), asked([0, 100]), asked([500, 500])], [64, 8, 100, 128]);
+    }
+
+    #[test]
+    fn kernels_are_on_a_device_at_the_same_time() {
+        let at_once = |offers: &[Offer]| agree(offers).at_once();
+        assert_eq!(at_once(&[offer(1, 10, true), offer(2, 11, true)]), 1);
+        assert_eq!(at_once(&[offer(1, 10, true), offer(1, 11, true), offer(2, 12, true)]), 2);
+        // Each has the whole device in its turn; threads of a process share it.
+        assert_eq!(at_once(&[offer(1, 10, false), offer(1, 11, false)]), 1);
+        assert_eq!(at_once(&[offer(1, 10, false), offer(1, 10, false), offer(2, 10, false)]), 2);
     }
 
     #[test]

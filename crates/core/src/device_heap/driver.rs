@@ -74,6 +74,15 @@ impl Agreed {
     /// Blocks, where PEs have different devices and nobody says how many: so many fill the link between two of them, and
     /// leave multiprocessors to the program.
     pub const LINK_BLOCKS: u32 = 64;
+
+    /// PEs, at most, whose kernels are on one device at the same time, and have to be resident beside each other. Where
+    /// PEs take turns each has all of the device in its turn.
+    pub fn at_once(&self) -> u32 {
+        match self.sharing {
+            Sharing::Threads | Sharing::Concurrent => self.on_one,
+            Sharing::Alone | Sharing::Turns => 1,
+        }
+    }
 }
 
 /// A reduction of vectors that lie in memory which the device addresses: element i of every destination becomes
@@ -153,6 +162,12 @@ pub trait HeapDevice: Debug + Send + Sync {
     /// The range is mapped until it is unpinned.
     unsafe fn pin(&self, at: usize, bytes: usize) -> Result<()>;
 
+    /// Whether the device's atomic operations on memory of the host are atomic against those of CPUs, and of other
+    /// devices.
+    fn shares_atomics(&self) -> bool {
+        true
+    }
+
     /// Ends what [`HeapDevice::pin`] began.
     fn unpin(&self, at: usize) -> Result<()>;
 
@@ -228,7 +243,8 @@ pub trait HeapDevice: Debug + Send + Sync {
     /// Has kernels of all modules of the PE, also of those that come later, know this state: units that were registered
     /// ([`Device::add_module`](crate::device::Device::add_module)), modules that the program names, the library's own.
     /// The tables that it points to are device addresses, made by [`HeapDevice::table`]. Fields that only the driver
-    /// knows are 0 here and filled in by it: `notice`, and `proxy` where PEs are hidden (`remote`).
+    /// knows are 0 here and filled in by it: `notice`, and `proxy` where kernels post requests
+    /// ([`KernelState::posts`]).
     fn set_state(&self, state: &KernelState) -> Result<()>;
 
     /// Memory for a table that kernels read, zeroed; lives as long as the device.

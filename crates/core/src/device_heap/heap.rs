@@ -3,6 +3,7 @@
 //! A slice is `[internals | heap]`, as in the host's memory. A process reserves address space for the slices of all
 //! PEs, rotated as there: its own at the base, so that a heap object has one address on all PEs. PEs that are
 //! threads share one reservation, in which each has its place. Memory is put into the slices in chunks, all PEs alike.
+use super::beside::Beside;
 use super::courier::Courier;
 use super::driver::{Agreed, HeapDevice, Sharing};
 use super::kernels::Tables;
@@ -70,6 +71,7 @@ pub struct DeviceHeap {
     pub(super) chunks: Mutex<Chunks>,
     pub(super) courier: Option<Courier>,
     pub(super) tables: Tables,
+    pub(super) beside: Mutex<Beside>,
     /// By PE: the lowest one that uses the same device.
     first: Box<[usize]>,
     /// Own address of the words for streams.
@@ -121,6 +123,7 @@ impl DeviceHeap {
             chunks: Mutex::new(chunks),
             courier,
             tables,
+            beside: Mutex::default(),
             first,
             streams: if slice == 0 { host_streams } else { slice + plan.streams_at() },
         }
@@ -213,6 +216,7 @@ impl DeviceHeap {
     pub(crate) fn close_peers(&self, world: &World) -> Result<()> {
         self.mapped.store(0, Ordering::Release);
         self.chunks().theirs.clear();
+        self.close_beside();
         if self.kind == HeapKind::Host {
             let slice = world.window().slice() as usize;
             for pe in 0..self.plan.pes {

@@ -4,8 +4,9 @@ use super::heap::{DeviceHeap, Plan};
 use crate::coll::device_slot::DeviceSlot;
 use crate::device::{KernelState, KernelTeam};
 use crate::env::HeapKind;
-use crate::error::{Error, Result, line};
-use crate::team::Team;
+use crate::error::{Call, Error, Result, line};
+use crate::proxy::queue_pairs;
+use crate::team::{Team, handles};
 use crate::world::World;
 use std::sync::Arc;
 
@@ -55,7 +56,14 @@ impl DeviceHeap {
         let strict = if world.settings().strict { KernelState::STRICT } else { 0 };
         let threads = self.agreed.sharing == Sharing::Threads && self.agreed.on_one as usize == self.plan.pes;
         let near = if threads && matches!(self.kind, HeapKind::Device) { KernelState::NEAR } else { 0 };
-        KernelState {
+        let reached = |pe: usize| {
+            if world.kernels_reach(pe) { self.delta[pe] as i64 } else { KernelState::UNREACHABLE }
+        };
+        let everybody = world
+            .teams()
+            .get(handles::WORLD)
+            .map_or(KernelState::NONE.world, |team| self.entry(world, &team));
+        let state = KernelState {
             magic: KernelState::MAGIC,
             my_pe: world.my_pe(),
             n_pes: world.n_pes(),
@@ -68,8 +76,12 @@ impl DeviceHeap {
             remote,
             reserved: strict | near,
             sharing: KernelState::sharing_of(self.own_sharing()),
+            queue_pairs: queue_pairs::end(),
+            first_delta: KernelState::first_of((0..self.plan.pes).map(reached)),
+            world: everybody,
             ..KernelState::NONE
-        }
+        };
+        self.with_host_words(world, state)
     }
 
     /// What kernels see of a team; its members' numbers as the host has them.
@@ -79,6 +91,15 @@ impl DeviceHeap {
         match self.kind {
             HeapKind::Device => KernelTeam { slot: self.slot_at(slot) as u64, ..entry },
             HeapKind::Host => entry,
+        }
+    }
+
+    /// The slot of a team, as kernels find it, and where its parts are. [`DeviceHeap::peer`] leads to those of the others.
+    pub fn team_slot(&self, world: &World, slot: usize) -> DeviceSlot {
+        match self.kind {
+            // SAFETY: a slot in the internals, of which nobody loads a word through this here.
+            HeapKind::Device => unsafe { DeviceSlot::new(self.slot_at(slot), self.plan.pes) },
+            HeapKind::Host => world.device_slot(slot),
         }
     }
 
@@ -178,6 +199,37 @@ impl DeviceHeap {
 }
 
 impl World {
+    /// PEs, at most, whose kernels are on one device at the same time: a grid that has to be resident on each of them gets
+    /// its part of the device. As many as there can be, where devices are not bound yet.
+    pub fn kernels_at_once(&self) -> u32 {
+        match self.device_heap() {
+            Some(heap) => heap.agreed.at_once(),
+            None if self.awaits_device() => self.n_pes() as u32,
+            None => 1,
+        }
+    }
+
+    /// The same for a launch by all PEs, which binds the devices.
+    pub fn share_device_for_launch(&self) -> Result<u32> {
+        self.check_alive()?;
+        self.bind_device(Call::CollectiveLaunch, true)?;
+        Ok(self.kernels_at_once())
+    }
+
+    /// Gives out `count` queue pairs, of which kernels know from now on: the number of the first.
+    pub fn create_queue_pairs(&self, count: i32) -> Result<i32> {
+        self.check_alive()?;
+        let _one = self.devices().changing();
+        let Some(first) = queue_pairs::create(count) else {
+            let why = "there are no numbers left for so many";
+            return Err(Error::BadValue { arg: "num_qps", value: count.into(), why });
+        };
+        if let Some(heap) = self.device_heap() {
+            heap.device.set_state(&heap.kernel_state(self))?;
+        }
+        Ok(first)
+    }
+
     /// The highest count of this PE's kernels in a team slot.
     pub(crate) fn kernel_count(&self, slot: usize) -> u64 {
         let host = self.device_slot(slot).high_water();

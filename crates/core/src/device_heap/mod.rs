@@ -6,12 +6,14 @@
 //! | `bind` | choosing the devices of a job, all PEs together |
 //! | [`heap`] | where the PEs' memory lies, and what it is used for |
 //! | `grow` | getting memory, and the peers' |
+//! | `beside` | the heap of the host, as far as kernels reach it too |
 //! | `courier` | descriptors on their way between processes |
 //! | `links` | whether devices reach each other's memory |
 //! | `kernels` | what kernels know of the PE, and teams as they see them |
 //! | `rma`, `coll` | transfers and collectives of the host |
 //!
 //! The device is bound late: programs select it after init. Until then there is no heap of a device.
+mod beside;
 mod bind;
 mod coll;
 mod courier;

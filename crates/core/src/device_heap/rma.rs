@@ -373,8 +373,6 @@ impl World {
             }
         };
         near(if put { "source" } else { "dest" }, near_at as *const u8, spans[0])?;
-        // The stride of a single block plays no part.
-        let (near_stride, far_stride) = (near_stride.max(block), far_stride.max(block));
         // SAFETY: both spans were checked or are the caller's.
         unsafe {
             if put {

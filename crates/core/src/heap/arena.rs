@@ -52,7 +52,7 @@ impl Arena<'_> {
             }
             // SAFETY: the block was just allocated on this PE and is known to nobody else.
             unsafe { ptr::write_bytes(block as *mut u8, 0, dirty) };
-            return Ok(());
+            return self.world.let_kernels_reach(call, at + bytes);
         };
         self.world.grow_device_heap(call, heap, at + bytes)?;
         if dirty > 0 {

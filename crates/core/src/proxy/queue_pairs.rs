@@ -13,6 +13,11 @@ pub fn create(count: i32) -> Option<i32> {
     NEXT.fetch_update(Relaxed, Relaxed, |next| next.checked_add(count)).ok()
 }
 
+/// The number that comes next: all below it exist.
+pub fn end() -> u32 {
+    NEXT.load(Relaxed) as u32
+}
+
 /// Whether kernels may name this number: one that was given out, or a constant.
 pub fn exists(handle: i32) -> bool {
     handle == ALL || (0..NEXT.load(Relaxed)).contains(&handle)
@@ -27,6 +32,7 @@ mod tests {
         assert!([0, 1, ALL].into_iter().all(exists) && !exists(-1));
         let first = create(3).expect("there are enough");
         assert!(first >= FIRST && (first..first + 3).all(exists));
+        assert!(end() as i32 >= first + 3 && exists(end() as i32 - 1));
         assert!(!exists(first + 1000) && !exists(ALL - 1));
         assert_eq!(create(i32::MAX), None);
     }

@@ -1,5 +1,6 @@
 //! What calls name: PEs, and addresses of symmetric memory.
 use super::{World, stage};
+use crate::coll::checks;
 use crate::context::Context;
 use crate::device_heap::DeviceHeap;
 use crate::error::{Error, Result};
@@ -123,9 +124,7 @@ impl World {
     #[cold]
     pub(crate) fn not_symmetric(&self, arg: &'static str, addr: usize, len: usize) -> Error {
         if len > isize::MAX as usize {
-            // What became of a negative count.
-            let why = "more than the address space; was the number negative?";
-            return Error::BadValue { arg: "length", value: len as i64, why };
+            return checks::negative(len);
         }
         if addr == 0 {
             return Error::Null { arg };

@@ -33,7 +33,8 @@ pub struct Copy2D {
 /// From pageable memory, up to this size is taken at the call; more waits for its turn in the stream.
 const STAGED: usize = 64 << 10;
 
-/// Submits a copy. One with pageable memory as destination, or from the host to the host, has taken place at return.
+/// Submits a copy. One with pageable memory as destination, or from the host to the host, pinned or not, has taken place
+/// at return.
 fn copy(stream: &Arc<Stream>, dest: usize, source: usize, len: usize) -> Out {
     let device = stream.context.device;
     let (to, from) = (check_copy(dest, len, device)?, check_copy(source, len, device)?);
@@ -42,10 +43,7 @@ fn copy(stream: &Arc<Stream>, dest: usize, source: usize, len: usize) -> Out {
     let work = |source| Work::Copy { dest, source, len };
     if capturing {
         stream.submit(work(Source::At(source))).map(drop)
-    } else if to == Place::Pageable
-        || host && from == Place::Pageable
-        || from == Place::Pageable && len > STAGED
-    {
+    } else if to == Place::Pageable || host || from == Place::Pageable && len > STAGED {
         stream.perform(work(Source::At(source)))
     } else if from == Place::Pageable {
         let mut bytes = vec![0; len];
@@ -129,8 +127,9 @@ driver! {
         let to = check_copy(dest, (height - 1) * dest_pitch + width, device)?;
         let from = check_copy(source, (height - 1) * source_pitch + width, device)?;
         let work = Work::CopyRows(Rows { dest, dest_pitch, source, source_pitch, width, height });
-        let pageable = to == Place::Pageable || from == Place::Pageable;
-        if pageable { stream.perform(work) } else { stream.submit(work).map(drop) }
+        let host = to != Place::Device && from != Place::Device;
+        let waits = host || to == Place::Pageable || from == Place::Pageable;
+        if waits { stream.perform(work) } else { stream.submit(work).map(drop) }
     }
 
     fn cuMemsetD8Async(dest: usize, value: u8, n: usize, stream: usize) {

@@ -16,12 +16,21 @@ pub const MODELS: &[Model] = &[
     Model { name: "dushmem_k_fcollect", sizes: &[4, 8, 8, 8], run: fcollect, quick: false },
     Model { name: "dushmem_k_alltoall", sizes: &[4, 8, 8, 8], run: alltoall, quick: false },
     Model { name: "dushmem_k_broadcast", sizes: &[4, 8, 8, 8, 4], run: broadcast, quick: false },
+    // The same with the team as an argument.
+    Model { name: "dushmem_k_few_sync", sizes: &[FEW, 4], run: few_sync, quick: false },
+    Model { name: "dushmem_k_few_reduce", sizes: &[FEW, 8, 8, 4, 4, 4, 4, 4], run: few_reduce, quick: false },
+    Model { name: "dushmem_k_few_exchange", sizes: &[FEW, 8, 8, 4, 4, 4], run: few_exchange, quick: false },
+    Model { name: "dushmem_k_few_broadcast", sizes: &[FEW, 8, 8, 4, 4, 4], run: few_broadcast, quick: false },
     // For members that are reached by the proxy. These do that by themselves where it is needed.
     Model { name: "dushmem_k_far_reduce", sizes: &[4, 8, 8, 8, 4, 4, 4], run: reduce, quick: false },
     Model { name: "dushmem_k_far_fcollect", sizes: &[4, 8, 8, 8], run: fcollect, quick: false },
     Model { name: "dushmem_k_far_alltoall", sizes: &[4, 8, 8, 8], run: alltoall, quick: false },
     Model { name: "dushmem_k_far_broadcast", sizes: &[4, 8, 8, 8, 4], run: broadcast, quick: false },
 ];
+
+/// Bytes of `dushmem_k_few`, and its members.
+const FEW: usize = 136;
+const MOST_FEW: usize = 8;
 
 /// Bytes in front of a slot's arrays.
 const HEAD: usize = 64;
@@ -60,6 +69,43 @@ impl<'a> Team<'a> {
         let (words, flags) = (call.load(entry + 28, 4)? as usize, call.load(entry + 36, 4)? as usize);
         let words = HEAD + 8 * (flags >> 8) + 8 * ARRAY * words;
         Ok(Team { state, handle, rank, pes: pes?, slot, words })
+    }
+
+    /// The team that the first argument is: what the host says of it has to be what the state says.
+    fn few(call: &'a Call<'a>) -> Out<Team<'a>> {
+        let state = State::of(call)?;
+        let all = call.words(0);
+        let (slot, arrays, buffers) = (all[0] as usize, all[1] as usize, all[2] as usize);
+        let halves = |word: u64| (word as u32 as usize, (word >> 32) as usize);
+        let ((words, cell), (rank, n)) = (halves(all[3]), halves(all[4]));
+        if n > MOST_FEW || rank >= n {
+            return Err(call.fault(&format!("rank {rank} of {n} members")));
+        }
+        let pe = |rank: usize| {
+            let (low, high) = halves(all[5 + MOST_FEW + rank / 2]);
+            if rank.is_multiple_of(2) { low as i32 } else { high as i32 }
+        };
+        let pes: Vec<i32> = (0..n).map(pe).collect();
+        // Both parities of the buffers lie in each member's slot, where the delta says.
+        for (rank, &pe) in pes.iter().enumerate() {
+            let found = state.peer(slot, buffers - slot + 2 * n * cell, pe)?;
+            let said = slot.wrapping_add_signed(all[5 + rank] as i64 as isize);
+            if found != Some(said) {
+                return Err(call.fault(&format!("PE {pe}'s slot is at {found:x?}, not {said:#x}")));
+            }
+        }
+        Ok(Team { state, handle: 0, rank, pes, slot, words: arrays - slot + 8 * ARRAY * words })
+    }
+
+    /// Whether so many bytes are short, and their words' places as many as was said.
+    fn check_short(&self, bytes: usize, shift: u64) -> Out {
+        let (call, all) = (self.call(), self.call().words(0));
+        let cell = (all[3] >> 32) as usize;
+        let right = bytes.div_ceil(8).next_power_of_two() == 1 << shift && bytes <= cell / 2;
+        if right && call.launch.blocks == 1 {
+            return Ok(());
+        }
+        Err(call.fault(&format!("{bytes} bytes, {} blocks, shift {shift}", call.launch.blocks)))
     }
 
     fn call(&self) -> &'a Call<'a> {
@@ -117,15 +163,28 @@ fn sync(call: &Call<'_>) -> Out {
     Team::find(call, call.number(0))?.meet()
 }
 
+/// What a reduction computes: the numbers of the type and of the operation; `part`: a block for each.
+#[derive(Clone, Copy)]
+struct Computes {
+    kind: u32,
+    op: u32,
+    part: bool,
+}
+
 fn reduce(call: &Call<'_>) -> Out {
     let team = Team::find(call, call.number(0))?;
-    let (dest, source, n) = (call.size(1), call.size(2), call.size(3));
-    let (kind, op, part) = (call.word(4) as u32, call.word(5) as u32, call.word(6));
+    let what = Computes { kind: call.word(4) as u32, op: call.word(5) as u32, part: call.word(6) == 1 };
+    let bytes = element::bytes(what.kind).unwrap_or(0);
+    combine(&team, call.size(1), call.size(2), call.size(3) * bytes, what)
+}
+
+/// `len` bytes of each member, combined, to `dest`.
+fn combine(team: &Team<'_>, dest: usize, source: usize, len: usize, what: Computes) -> Out {
+    let Computes { kind, op, part } = what;
     let (Some(bytes), Some(f)) = (element::bytes(kind), element::combine(kind, op)) else {
-        return Err(call.fault(&format!("operation {op} on type {kind}")));
+        return Err(team.call().fault(&format!("operation {op} on type {kind}")));
     };
-    let len = n * bytes;
-    let first = if part == 1 { source + team.rank * len } else { source };
+    let first = if part { source + team.rank * len } else { source };
     team.gather(dest, len, |result| {
         let mut other = vec![0; len];
         team.take(result, first, 0)?;
@@ -135,6 +194,33 @@ fn reduce(call: &Call<'_>) -> Out {
         }
         Ok(())
     })
+}
+
+fn few_sync(call: &Call<'_>) -> Out {
+    Team::few(call)?.meet()
+}
+
+/// The team, destination, source and bytes of a short call.
+fn short<'a>(call: &'a Call<'a>) -> Out<(Team<'a>, usize, usize, usize)> {
+    let (team, len) = (Team::few(call)?, call.size(3));
+    team.check_short(len, call.word(4))?;
+    Ok((team, call.size(1), call.size(2), len))
+}
+
+fn few_reduce(call: &Call<'_>) -> Out {
+    let (team, dest, source, len) = short(call)?;
+    let what = Computes { kind: call.word(5) as u32, op: call.word(6) as u32, part: call.word(7) == 1 };
+    combine(&team, dest, source, len, what)
+}
+
+fn few_exchange(call: &Call<'_>) -> Out {
+    let (team, dest, source, len) = short(call)?;
+    collect(&team, dest, len, if call.word(5) == 0 { source } else { source + team.rank * len })
+}
+
+fn few_broadcast(call: &Call<'_>) -> Out {
+    let (team, dest, source, len) = short(call)?;
+    team.gather(dest, len, |result| team.take(result, source, call.number(5) as usize))
 }
 
 fn fcollect(call: &Call<'_>) -> Out {

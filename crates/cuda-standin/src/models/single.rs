@@ -1,6 +1,7 @@
 //! Kernels that one PE needs alone.
 use super::call::{Call, Model};
 use super::element;
+use super::state::State;
 use crate::code::Out;
 use crate::work::{self, wait_until};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -9,10 +10,12 @@ pub const MODELS: &[Model] = &[
     Model { name: "dushmem_k_combine", sizes: &[8, 4, 4, 8, 4, 4], run: combine, quick: true },
     Model { name: "dushmem_k_combine_at", sizes: &[1024, 4, 4, 8, 4, 4], run: combine_at, quick: true },
     Model { name: "dushmem_k_amo", sizes: &[8, 8, 8, 4, 4, 8], run: amo, quick: true },
+    Model { name: "dushmem_k_copy", sizes: &[8, 8, 8], run: copy, quick: true },
     Model { name: "dushmem_k_copy_strided", sizes: &[8, 8, 8, 8, 4, 8], run: copy_strided, quick: true },
-    Model { name: "dushmem_k_wait", sizes: &[8, 4, 4, 4, 8], run: wait, quick: false },
-    Model { name: "dushmem_k_wait_all", sizes: &[8, 4, 4, 8, 8, 4, 8, 4], run: wait_all, quick: false },
-    Model { name: "dushmem_k_quiet", sizes: &[], run: |_| Ok(()), quick: false },
+    Model { name: "dushmem_k_wait", sizes: &[8, 4, 4, 4, 8, 8], run: wait, quick: false },
+    Model { name: "dushmem_k_wait_all", sizes: &[8, 4, 4, 8, 8, 4, 8, 4, 8], run: wait_all, quick: false },
+    Model { name: "dushmem_k_quiet", sizes: &[], run: |call| State::of(call)?.quiet(), quick: false },
+    Model { name: "dushmem_k_signal_add", sizes: &[8, 8, 4], run: signal_add, quick: false },
 ];
 
 fn combine(call: &Call<'_>) -> Out {
@@ -91,6 +94,17 @@ fn amo(call: &Call<'_>) -> Out {
     }
 }
 
+fn signal_add(call: &Call<'_>) -> Out {
+    let state = State::of(call)?;
+    state.fetch_add(call.size(0), call.word(1), call.number(2)).map(drop)
+}
+
+fn copy(call: &Call<'_>) -> Out {
+    let (dest, source, bytes) = (call.size(0), call.size(1), call.size(2));
+    work::move_bytes(call.at(dest, bytes)?, call.at(source, bytes)?, bytes);
+    Ok(())
+}
+
 fn copy_strided(call: &Call<'_>) -> Out {
     let (dest, source) = (call.size(0), call.size(2));
     let (elem, n) = (call.size(4), call.size(5));
@@ -129,11 +143,27 @@ fn wait_for(call: &Call<'_>, at: usize, bytes: usize, signed: bool, how: u32, va
     wait_until(call.context, || compares(work::load(word, bytes), value, bytes, signed, how))
 }
 
+/// Says in the word at an address, unless that is 0, that the kernel waits, and that it goes on.
+fn marked(call: &Call<'_>, mark: usize, wait: impl FnOnce() -> Out) -> Out {
+    let say = |value: u64| if mark == 0 { Ok(()) } else { call.store(mark, value, 4) };
+    say(1)?;
+    wait()?;
+    say(2)
+}
+
 fn wait(call: &Call<'_>) -> Out {
-    wait_for(call, call.size(0), call.size(1), call.word(2) != 0, call.word(3) as u32, call.word(4))
+    marked(call, call.size(5), || wait_once(call))
 }
 
 fn wait_all(call: &Call<'_>) -> Out {
+    marked(call, call.size(8), || wait_each(call))
+}
+
+fn wait_once(call: &Call<'_>) -> Out {
+    wait_for(call, call.size(0), call.size(1), call.word(2) != 0, call.word(3) as u32, call.word(4))
+}
+
+fn wait_each(call: &Call<'_>) -> Out {
     let (at, bytes, signed, n) = (call.size(0), call.size(1), call.word(2) != 0, call.size(3));
     let (status, how, values, each) = (call.size(4), call.word(5) as u32, call.word(6), call.word(7) != 0);
     for i in 0..n {

@@ -17,6 +17,9 @@ const PUT_INLINE: u64 = 2;
 const GET: u64 = 3;
 const AMO: u64 = 7;
 const QUIET: u64 = 11;
+/// `DUSHMEM_IMPL_FLAG_...`.
+const HEAP_BY_PROXY: u64 = 4;
+const OTHER_BY_PROXY: u64 = 8;
 /// Flags of requests.
 const INTERNAL: u64 = 2;
 const RESULT: u64 = 8;
@@ -48,7 +51,7 @@ impl<'a> State<'a> {
 
     /// Where the copy of own memory at PE `pe` is: of the heap and the internals in front of it, or of the other heap.
     /// `None` where kernels don't reach it.
-    fn peer(&self, address: usize, len: usize, pe: i32) -> Out<Option<usize>> {
+    pub fn peer(&self, address: usize, len: usize, pe: i32) -> Out<Option<usize>> {
         let (heap, heap_len, internals) = (self.word(24)?, self.word(32)?, self.word(72)?);
         let (other, other_len) = (self.word(96)?, self.word(104)?);
         let begins = address as u64;
@@ -102,9 +105,20 @@ impl<'a> State<'a> {
         }
     }
 
+    /// Whether the proxy changes words of the heap, and of the other heap, for kernels.
+    fn by_proxy(&self) -> Out<(bool, bool)> {
+        let flags = self.word(88)? >> 32;
+        Ok((flags & HEAP_BY_PROXY != 0, flags & OTHER_BY_PROXY != 0))
+    }
+
     /// Adds to a word of 8 bytes, and gives what it was.
     pub fn fetch_add(&self, word: usize, value: u64, pe: i32) -> Out<u64> {
-        if let Some(at) = self.peer(word, 8, pe)? {
+        let (other, other_len) = (self.word(96)?, self.word(104)?);
+        let in_other = (word as u64).wrapping_sub(other) < other_len;
+        let (heap_by_proxy, other_by_proxy) = self.by_proxy()?;
+        let asks = if in_other { other_by_proxy } else { heap_by_proxy };
+        let reached = self.peer(word, 8, pe)?;
+        if let Some(at) = reached.filter(|_| !asks) {
             // SAFETY: a mapped and aligned word.
             let word = unsafe { AtomicU64::from_ptr(self.call.word_at(at, 8)?.cast()) };
             return Ok(word.fetch_add(value, Ordering::SeqCst));
@@ -119,7 +133,8 @@ impl<'a> State<'a> {
 
     /// Completes what was begun by way of the proxy.
     pub fn quiet(&self) -> Out {
-        if self.word(88)? as u32 == 0 { Ok(()) } else { self.request(QUIET, 0, 0, &[]) }
+        let asks = self.word(88)? as u32 != 0 || self.by_proxy()? != (false, false);
+        if asks { self.request(QUIET, 0, 0, &[]) } else { Ok(()) }
     }
 
     /// A request that is waited for.

@@ -1,12 +1,12 @@
 //! Checks of arguments, before anything is enqueued: an operation is in the stream as a whole, or not at all.
 use super::job::{Job, Target};
 use super::queue::Queue;
+use dushmem_core::coll::checks;
 use dushmem_core::error::{Error, Result};
 
 /// Why an operation can't use memory that only the CPU reaches.
 const HOST_ONLY: &str = "memory of the host that the device can't address; pass device memory, memory from \
-                         cudaMallocHost or cudaHostRegister, or an object of the device heap (with \
-                         DUSHMEM_HEAP_KIND=host the host heap is such memory, too)";
+                         cudaMallocHost or cudaHostRegister, or an object from malloc, of either heap";
 /// Why a copy can't be captured.
 const PAGEABLE: &str = "memory of the host that the device can't address: a graph can't copy it; pass device memory, \
                         or memory from cudaMallocHost or cudaHostRegister";
@@ -15,21 +15,10 @@ const PAGEABLE: &str = "memory of the host that the device can't address: a grap
 pub fn local(arg: &'static str, addr: usize, bytes: usize) -> Result<bool> {
     match bytes {
         0 => Ok(false),
-        _ if bytes > isize::MAX as usize => Err(too_long("length", bytes)),
+        _ if bytes > isize::MAX as usize => Err(checks::negative(bytes)),
         _ if addr == 0 => Err(Error::Null { arg }),
         _ => Ok(true),
     }
-}
-
-/// An error about a length, as what became of a negative count.
-pub fn too_long(arg: &'static str, value: usize) -> Error {
-    let why = "more than the address space; was the number negative?";
-    Error::BadValue { arg, value: value as i64, why }
-}
-
-/// `n` elements of `elem` bytes.
-pub fn bytes(arg: &'static str, n: usize, elem: usize) -> Result<usize> {
-    n.checked_mul(elem).filter(|&bytes| bytes <= isize::MAX as usize).ok_or_else(|| too_long(arg, n))
 }
 
 /// The device's address of memory that a kernel or a memory operation will use.
@@ -60,31 +49,6 @@ pub fn copyable(
     Ok(())
 }
 
-/// Whether a transfer's strides make sense, and how many bytes it spans at each side. Strides count elements; a
-/// single element has none.
-pub fn strided(
-    (dst, sst): (isize, isize),
-    elem: usize,
-    nelems: usize,
-) -> Result<((usize, usize), (usize, usize))> {
-    let one = |arg: &'static str, stride: isize| {
-        if nelems > 0 && stride < 1 {
-            let why = "strides count elements and are at least 1";
-            return Err(Error::BadValue { arg, value: stride as i64, why });
-        }
-        let pitch = if nelems > 1 { (stride as usize).checked_mul(elem) } else { Some(elem) };
-        let span = pitch
-            .and_then(|pitch| pitch.checked_mul(nelems.saturating_sub(1)))
-            .and_then(|span| span.checked_add(if nelems > 0 { elem } else { 0 }))
-            .filter(|&span| span <= isize::MAX as usize);
-        match (pitch, span) {
-            (Some(pitch), Some(span)) => Ok((pitch, span)),
-            _ => Err(too_long("nelems", nelems)),
-        }
-    };
-    Ok((one("dst", dst)?, one("sst", sst)?))
-}
-
 /// Both buffers of a collective: own symmetric memory that the device addresses, the same or apart.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs, reason = "addresses and lengths in bytes")]
@@ -107,15 +71,7 @@ impl Buffers {
         };
         let (dest, source) = (self.dest, self.source);
         let addresses = (one("dest", dest, self.dest_len)?, one("source", source, self.source_len)?);
-        let apart = dest.max(source) >= (dest + self.dest_len).min(source + self.source_len);
-        if apart || (dest == source && self.in_place) {
-            return Ok(addresses);
-        }
-        let why = if self.in_place {
-            "overlaps dest; pass the same address for both, or separate buffers"
-        } else {
-            "overlaps dest; this collective needs separate buffers"
-        };
-        Err(Error::BadAddress { arg: "source", addr: source, why })
+        checks::apart((dest, self.dest_len), (source, self.source_len), self.in_place)?;
+        Ok(addresses)
     }
 }

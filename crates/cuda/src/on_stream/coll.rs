@@ -1,11 +1,13 @@
 //! Collectives in a stream: one kernel of every member's, whose blocks meet those of the others; or, where PEs take turns on
 //! the device, copies and kernels that wait for nobody, between meetings by memory operations (`turns`).
-use super::check::{Buffers, bytes, reached_target};
-use super::kernels::{self, COMBINE_ADDRESSES, Computes};
+use super::check::{Buffers, reached_target};
+use super::job::Target;
+use super::kernels::{self, COMBINE_ADDRESSES, Computes, Few};
 use super::meet::Half;
 use super::queue::Launch;
 use super::stream::{Enqueue, Members};
 use super::turns::{self, Places, Step};
+use dushmem_core::coll::checks;
 use dushmem_core::error::{Error, Result};
 
 /// Bytes that the threads of a block load at a time, 16 each.
@@ -22,15 +24,6 @@ fn free_blocks(bytes: usize) -> u32 {
     bytes.div_ceil(32 << 10).clamp(1, 264) as u32
 }
 
-/// The buffers of a collective.
-#[derive(Clone, Copy)]
-struct Data {
-    dest: usize,
-    dest_len: usize,
-    source: usize,
-    source_len: usize,
-}
-
 impl Enqueue<'_> {
     /// # Safety
     /// As for `World::broadcast`, whenever it runs.
@@ -43,23 +36,18 @@ impl Enqueue<'_> {
         root: i32,
     ) -> Result<()> {
         let n = members.pes.len();
-        if !(0..n as i32).contains(&root) {
-            return Err(Error::BadPe { arg: "PE_root", pe: root, n, of: "the team" });
-        }
-        let data = Data { dest, dest_len: bytes, source, source_len: bytes };
-        let (to, from) = self.check(&data, 1, true)?;
-        // SAFETY: as the caller promises; the buffers were checked.
-        unsafe {
-            if n == 1 {
-                return self.copy_own(dest, source, bytes);
+        checks::root(root, n)?;
+        let data = Buffers { dest, dest_len: bytes, source, source_len: bytes, align: 1, in_place: true };
+        let steps = |places: &Places| turns::broadcast(places, root as usize, bytes);
+        let kernel = |to, from| match self.short(members, bytes) {
+            Some((few, shift)) => kernels::few_broadcast(&few, shift, to, from, bytes, root),
+            None => {
+                let blocks = blocks(bytes.div_ceil(n), self.job.blocks());
+                kernels::broadcast(blocks, members.handle, to, from, bytes, root)
             }
-            if self.turns() {
-                let places = self.places(members, &data)?;
-                return self.take_turns(members, &turns::broadcast(&places, root as usize, bytes));
-            }
-            let blocks = blocks(bytes.div_ceil(n), self.job.blocks());
-            self.together(members, kernels::broadcast(blocks, members.handle, to, from, bytes, root))
-        }
+        };
+        // SAFETY: as the caller promises.
+        unsafe { self.collective(members, &data, bytes, steps, kernel) }
     }
 
     /// # Safety
@@ -71,20 +59,18 @@ impl Enqueue<'_> {
         source: usize,
         bytes: usize,
     ) -> Result<()> {
-        let data = Data { dest, dest_len: total(members, bytes, "nelems")?, source, source_len: bytes };
-        let (to, from) = self.check(&data, 1, false)?;
-        // SAFETY: as the caller promises; the buffers were checked.
-        unsafe {
-            if members.pes.len() == 1 {
-                return self.copy_own(dest, source, bytes);
+        let dest_len = checks::bytes_of_all("nelems", bytes, 1, members.pes.len())?;
+        let data = Buffers { dest, dest_len, source, source_len: bytes, align: 1, in_place: false };
+        let steps = |places: &Places| turns::fcollect(places, bytes);
+        let kernel = |to, from| match self.short(members, bytes) {
+            Some((few, shift)) => kernels::few_exchange(&few, shift, to, from, bytes, false),
+            None => {
+                let blocks = blocks(bytes, self.job.blocks());
+                kernels::fcollect(blocks, members.handle, to, from, bytes)
             }
-            if self.turns() {
-                let places = self.places(members, &data)?;
-                return self.take_turns(members, &turns::fcollect(&places, bytes));
-            }
-            let blocks = blocks(bytes, self.job.blocks());
-            self.together(members, kernels::fcollect(blocks, members.handle, to, from, bytes))
-        }
+        };
+        // SAFETY: as the caller promises.
+        unsafe { self.collective(members, &data, bytes, steps, kernel) }
     }
 
     /// # Safety
@@ -96,21 +82,18 @@ impl Enqueue<'_> {
         source: usize,
         bytes: usize,
     ) -> Result<()> {
-        let total = total(members, bytes, "nelems")?;
-        let data = Data { dest, dest_len: total, source, source_len: total };
-        let (to, from) = self.check(&data, 1, true)?;
-        // SAFETY: as the caller promises; the buffers were checked.
-        unsafe {
-            if members.pes.len() == 1 {
-                return self.copy_own(dest, source, bytes);
+        let total = checks::bytes_of_all("nelems", bytes, 1, members.pes.len())?;
+        let data = Buffers { dest, dest_len: total, source, source_len: total, align: 1, in_place: true };
+        let steps = |places: &Places| turns::alltoall(places, bytes, dest == source);
+        let kernel = |to, from| match self.short(members, bytes) {
+            Some((few, shift)) => kernels::few_exchange(&few, shift, to, from, bytes, true),
+            None => {
+                let blocks = blocks(total, self.job.blocks());
+                kernels::alltoall(blocks, members.handle, to, from, bytes)
             }
-            if self.turns() {
-                let places = self.places(members, &data)?;
-                return self.take_turns(members, &turns::alltoall(&places, bytes, dest == source));
-            }
-            let blocks = blocks(total, self.job.blocks());
-            self.together(members, kernels::alltoall(blocks, members.handle, to, from, bytes))
-        }
+        };
+        // SAFETY: as the caller promises.
+        unsafe { self.collective(members, &data, bytes, steps, kernel) }
     }
 
     /// # Safety
@@ -124,22 +107,20 @@ impl Enqueue<'_> {
         elem: usize,
         what: Computes,
     ) -> Result<()> {
-        let len = bytes("nreduce", n, elem)?;
-        let data = Data { dest, dest_len: len, source, source_len: len };
-        let (to, from) = self.check(&data, what.kind.align(), true)?;
-        // SAFETY: as the caller promises; the buffers were checked.
-        unsafe {
-            if members.pes.len() == 1 {
-                return self.copy_own(dest, source, len);
+        let (len, all) = (checks::bytes("nreduce", n, elem)?, members.pes.len());
+        let align = what.kind.align();
+        let data = Buffers { dest, dest_len: len, source, source_len: len, align, in_place: true };
+        self.fits(members, 2 * all)?;
+        let steps = |places: &Places| turns::reduce(places, n, elem, what);
+        let kernel = |to, from| match self.short(members, len).filter(|_| elem <= 8) {
+            Some((few, shift)) => kernels::few_reduce(&few, shift, to, from, len, what, false),
+            None => {
+                let blocks = blocks(len.div_ceil(all), self.job.blocks());
+                kernels::reduce(blocks, members.handle, to, from, n, what, false)
             }
-            if self.turns() {
-                self.few(members, 2 * members.pes.len())?;
-                let places = self.places(members, &data)?;
-                return self.take_turns(members, &turns::reduce(&places, n, elem, what));
-            }
-            let blocks = blocks(len.div_ceil(members.pes.len()), self.job.blocks());
-            self.together(members, kernels::reduce(blocks, members.handle, to, from, n, what, false))
-        }
+        };
+        // SAFETY: as the caller promises.
+        unsafe { self.collective(members, &data, len, steps, kernel) }
     }
 
     /// # Safety
@@ -153,63 +134,57 @@ impl Enqueue<'_> {
         elem: usize,
         what: Computes,
     ) -> Result<()> {
-        let len = bytes("nreduce", n, elem)?;
-        let data = Data { dest, dest_len: len, source, source_len: total(members, len, "nreduce")? };
-        let (to, from) = self.check(&data, what.kind.align(), true)?;
-        // SAFETY: as the caller promises; the buffers were checked.
+        let (len, all) = (checks::bytes("nreduce", n, elem)?, members.pes.len());
+        let (source_len, align) = (checks::bytes_of_all("nreduce", n, elem, all)?, what.kind.align());
+        let data = Buffers { dest, dest_len: len, source, source_len, align, in_place: true };
+        self.fits(members, all + 1)?;
+        let steps = |places: &Places| turns::reduce_scatter(places, n, elem, what, dest == source);
+        let kernel = |to, from| match self.short(members, len).filter(|_| elem <= 8) {
+            Some((few, shift)) => kernels::few_reduce(&few, shift, to, from, len, what, true),
+            None => {
+                let blocks = blocks(len, self.job.blocks());
+                kernels::reduce(blocks, members.handle, to, from, n, what, true)
+            }
+        };
+        // SAFETY: as the caller promises.
+        unsafe { self.collective(members, &data, len, steps, kernel) }
+    }
+
+    /// A collective, in the form that is right here: of one member a copy of `own` bytes; `steps` of PEs that take turns;
+    /// or a kernel that meets those of the other members, by the device's addresses of destination and source.
+    ///
+    /// # Safety
+    /// As for the call.
+    unsafe fn collective(
+        &self,
+        members: &Members<'_>,
+        data: &Buffers,
+        own: usize,
+        steps: impl FnOnce(&Places) -> Vec<Step>,
+        kernel: impl FnOnce(u64, u64) -> Launch,
+    ) -> Result<()> {
+        let (to, from) = data.check(self.job, self.queue)?;
+        // SAFETY: as the caller promises; the buffers were checked, to be the same or apart.
         unsafe {
             if members.pes.len() == 1 {
-                return self.copy_own(dest, source, len);
+                return self.copy(Target::local(data.dest), Target::local(data.source), own);
             }
             if self.turns() {
-                self.few(members, members.pes.len() + 1)?;
-                let places = self.places(members, &data)?;
-                let in_place = dest == source;
-                return self.take_turns(members, &turns::reduce_scatter(&places, n, elem, what, in_place));
+                return self.take_turns(members, &steps(&self.places(members, data)?));
             }
-            let blocks = blocks(len, self.job.blocks());
-            self.together(members, kernels::reduce(blocks, members.handle, to, from, n, what, true))
+            let launch = kernel(to, from);
+            self.launch_meeting(members, if self.job.is_direct(&members.pes) { launch } else { launch.far() })
         }
     }
 
-    /// Checks both buffers, and gives their device addresses.
-    fn check(&self, data: &Data, align: usize, in_place: bool) -> Result<(u64, u64)> {
-        let Data { dest, dest_len, source, source_len } = *data;
-        let buffers = Buffers { dest, dest_len, source, source_len, align, in_place };
-        buffers.check(self.job, self.queue)
-    }
-
-    /// # Safety
-    /// As for the call.
-    unsafe fn launch(&self, launch: Launch) -> Result<()> {
-        // SAFETY: as the caller promises; the arguments were checked.
-        unsafe { self.queue.launch(self.stream, launch) }
-    }
-
-    /// A kernel that meets those of the other members.
-    ///
-    /// # Safety
-    /// As for the call.
-    unsafe fn together(&self, members: &Members<'_>, launch: Launch) -> Result<()> {
-        // SAFETY: as the caller promises.
-        unsafe { self.launch(if self.job.is_direct(&members.pes) { launch } else { launch.far() }) }
-    }
-
-    /// A collective of one member.
-    ///
-    /// # Safety
-    /// Both buffers are valid whenever it runs.
-    unsafe fn copy_own(&self, dest: usize, source: usize, bytes: usize) -> Result<()> {
-        if bytes == 0 || dest == source {
-            return Ok(());
-        }
-        // SAFETY: as the caller promises; they were checked to be apart.
-        unsafe { self.queue.copy(self.stream, dest, source, bytes) }
+    /// Short data of few members go by a kernel that gets the team as an argument, with the binary logarithm of the words.
+    fn short(&self, members: &Members<'_>, bytes: usize) -> Option<(Few, u32)> {
+        self.few(members).and_then(|few| Some((few, few.takes(bytes)?)))
     }
 
     /// Kernels of PEs that take turns have the addresses of all members in their arguments.
-    fn few(&self, members: &Members<'_>, addresses: usize) -> Result<()> {
-        if addresses <= COMBINE_ADDRESSES {
+    fn fits(&self, members: &Members<'_>, addresses: usize) -> Result<()> {
+        if addresses <= COMBINE_ADDRESSES || !self.turns() {
             return Ok(());
         }
         Err(Error::NotSupported(format!(
@@ -222,7 +197,7 @@ impl Enqueue<'_> {
     }
 
     /// Where all members' buffers are, and who works for whom.
-    fn places(&self, members: &Members<'_>, data: &Data) -> Result<Places> {
+    fn places(&self, members: &Members<'_>, data: &Buffers) -> Result<Places> {
         let all = |arg: &'static str, addr: usize, len: usize| -> Result<Vec<u64>> {
             if len == 0 {
                 return Ok(vec![addr as u64; members.pes.len()]);
@@ -274,18 +249,13 @@ impl Enqueue<'_> {
             match step {
                 Step::Meet => Ok(()),
                 Step::Copy { dest, source, bytes } => {
-                    self.queue.copy(self.stream, *dest as usize, *source as usize, *bytes)
+                    self.copy(Target::local(*dest as usize), Target::local(*source as usize), *bytes)
                 }
                 Step::Combine { sources, dests, n, elem, what } => {
-                    self.launch(kernels::combine(free_blocks(n * elem), sources, dests, *n, *what))
+                    let launch = kernels::combine(free_blocks(n * elem), sources, dests, *n, *what);
+                    self.queue.launch(self.stream, launch)
                 }
             }
         }
     }
-}
-
-fn total(members: &Members<'_>, bytes: usize, arg: &'static str) -> Result<usize> {
-    let why = "more than the address space for all members together";
-    let overflow = Error::BadValue { arg, value: bytes as i64, why };
-    bytes.checked_mul(members.pes.len()).filter(|&total| total <= isize::MAX as usize).ok_or(overflow)
 }

@@ -1,14 +1,18 @@
 //! The calls of the driver behind [`Queue`].
-use super::queue::{BATCH, Capture, HostFunction, Launch, MemOp, Queue, Rows};
+use super::queue::{BATCH, Capture, HostFunction, Launch, MemOp, Place, Queue, Rows};
 use crate::error::{Driven, Failure};
 use crate::facts;
-use crate::gpu::{self, Gpu};
+use crate::gpu::Gpu;
 use crate::kernels::Shape;
 use crate::moves::{self, Kind};
-use crate::types::{self, ATTRIBUTE_CAN_FLUSH, ATTRIBUTE_STREAM_WAIT_NOR, Address};
+use crate::types::{
+    self, ATTRIBUTE_CAN_FLUSH, ATTRIBUTE_STREAM_WAIT_NOR, Address, CAPTURE_ACTIVE, CAPTURE_NONE,
+};
 use dushmem_core::device::StreamHandle;
 use dushmem_core::error::Result;
 use std::ffi::c_void;
+use std::fmt::Display;
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Words of host memory that are allocated at a time.
@@ -28,6 +32,29 @@ pub struct GpuQueue {
 /// The driver's handle.
 fn handle(stream: StreamHandle) -> types::Stream {
     types::Stream(stream.0 as *mut c_void)
+}
+
+/// Loads words of the host's memory that others write meanwhile, each by one access.
+///
+/// # Safety
+/// The source is valid, and each word that somebody writes is aligned.
+unsafe fn load_words(source: usize, into: &mut [u8]) {
+    let mut at = 0;
+    while at < into.len() {
+        let (from, left) = (source + at, into.len() - at);
+        let size = [8, 4, 2].into_iter().find(|&size| size <= left && from.is_multiple_of(size)).unwrap_or(1);
+        // SAFETY: as the caller promises; `size` divides the address.
+        let word = unsafe {
+            match size {
+                8 => AtomicU64::from_ptr(from as *mut u64).load(Ordering::Acquire),
+                4 => AtomicU32::from_ptr(from as *mut u32).load(Ordering::Acquire).into(),
+                2 => AtomicU16::from_ptr(from as *mut u16).load(Ordering::Acquire).into(),
+                _ => AtomicU8::from_ptr(from as *mut u8).load(Ordering::Acquire).into(),
+            }
+        };
+        into[at..at + size].copy_from_slice(&word.to_le_bytes()[..size]);
+        at += size;
+    }
 }
 
 impl From<MemOp> for types::MemOp {
@@ -71,7 +98,7 @@ impl GpuQueue {
     fn begin(
         &self,
         stream: StreamHandle,
-        what: &str,
+        what: impl Display,
         work: impl FnOnce(types::Stream) -> Driven,
     ) -> Result<()> {
         let failed = |why: Failure| why.doing(format_args!("stream = {:#x}: {what}", stream.0));
@@ -82,14 +109,29 @@ impl GpuQueue {
 
 impl Queue for GpuQueue {
     fn capture(&self, stream: StreamHandle) -> Result<Capture> {
-        let stream = handle(stream);
-        self.gpu.check_stream(stream)?;
-        let asked = self.gpu.capture(stream);
-        let asked = asked.map_err(|why| why.doing(format_args!("stream = {:p}", stream.0)))?;
-        Ok(match asked {
-            gpu::Capture::None => Capture::No,
-            gpu::Capture::Active { .. } => Capture::Yes,
-            gpu::Capture::Invalidated => Capture::Invalid,
+        let (stream, mut context, mut status) = (handle(stream), types::Context::NULL, CAPTURE_NONE);
+        let driver = self.gpu.driver();
+        let special = [types::Stream::NULL, types::Stream::LEGACY, types::Stream::PER_THREAD];
+        if special.contains(&stream) {
+            self.gpu.check_stream(stream)?;
+        }
+        let entered = self.gpu.context().enter();
+        // SAFETY: places for a handle and a number, and the program's stream.
+        let asked = entered.and_then(|_entered| unsafe {
+            if !special.contains(&stream) {
+                driver.stream_get_ctx(stream, &raw mut context)?;
+            }
+            driver.stream_is_capturing(stream, &raw mut status)
+        });
+        asked.map_err(|why| why.doing(format_args!("stream = {:p}", stream.0)))?;
+        if !context.is_null() && context != self.gpu.context().handle() {
+            // Says whose it is.
+            self.gpu.check_stream(stream)?;
+        }
+        Ok(match status {
+            CAPTURE_NONE => Capture::No,
+            CAPTURE_ACTIVE => Capture::Yes,
+            _ => Capture::Invalid,
         })
     }
 
@@ -97,8 +139,13 @@ impl Queue for GpuQueue {
         self.nor
     }
 
-    fn device_address(&self, address: usize) -> Option<u64> {
-        (self.gpu.kind_of(address) != Kind::Host).then_some(address as u64)
+    fn place(&self, address: usize) -> Place {
+        match self.gpu.kind_of(address) {
+            Kind::Device => Place::Device,
+            Kind::Elsewhere => Place::Elsewhere,
+            Kind::Pinned => Place::Pinned,
+            Kind::Host => Place::Pageable,
+        }
     }
 
     unsafe fn memory_ops(&self, stream: StreamHandle, captured: bool, ops: &[MemOp]) -> Result<()> {
@@ -126,16 +173,16 @@ impl Queue for GpuQueue {
     }
 
     unsafe fn copy(&self, stream: StreamHandle, dest: usize, source: usize, bytes: usize) -> Result<()> {
-        let driver = self.gpu.driver();
-        let (dest, source) = (dest as Address, source as Address);
         // SAFETY: as the caller promises.
-        self.begin(stream, "a copy", |stream| unsafe { driver.memcpy_async(dest, source, bytes, stream) })
+        self.begin(stream, "a copy", |stream| unsafe { self.gpu.copy_in(stream, dest, source, bytes) })
     }
 
     unsafe fn copy_rows(&self, stream: StreamHandle, rows: &Rows) -> Result<()> {
         let most = self.gpu.facts.max_pitch;
         let Rows { dest, dest_pitch, source, source_pitch, width, rows } = *rows;
-        if dest_pitch.max(source_pitch) > most || dest_pitch.min(source_pitch) < width {
+        let together = self.gpu.is_together(dest, dest_pitch, width, rows)
+            && self.gpu.is_together(source, source_pitch, width, rows);
+        if dest_pitch.max(source_pitch) > most || dest_pitch.min(source_pitch) < width || !together {
             // SAFETY: one row of both.
             return (0..rows).try_for_each(|i| unsafe {
                 self.copy(stream, dest + i * dest_pitch, source + i * source_pitch, width)
@@ -163,13 +210,11 @@ impl Queue for GpuQueue {
     unsafe fn launch(&self, stream: StreamHandle, launch: Launch) -> Result<()> {
         let kernel = self.gpu.kernel(launch.kernel)?;
         let Launch { blocks, threads, mut args, kernel: name } = launch;
-        let mut pointers = args.pointers();
+        let (mut pointers, n) = args.pointers();
         let shape = Shape { blocks, threads };
-        let what = format!("a launch of {name}");
         // SAFETY: as the caller promises; the driver takes the arguments at once.
-        self.begin(stream, &what, |stream| unsafe {
-            self.gpu.launch_raw(kernel, shape, stream, &mut pointers)
-        })
+        unsafe { self.gpu.launch_raw(kernel, shape, handle(stream), &mut pointers[..n]) }
+            .map_err(|why| why.doing(format_args!("stream = {:#x}: a launch of {name}", stream.0)))
     }
 
     unsafe fn call(&self, stream: StreamHandle, function: HostFunction, data: *mut c_void) -> Result<()> {
@@ -181,12 +226,24 @@ impl Queue for GpuQueue {
     }
 
     fn join(&self, stream: StreamHandle, captured: bool) -> Result<()> {
+        if self.gpu.data.is_idle() {
+            return Ok(());
+        }
         self.begin(stream, "waiting for what the host has begun", |stream| self.gpu.join(stream, captured))
     }
 
     unsafe fn read(&self, source: usize, into: &mut [u8]) -> Result<()> {
         // SAFETY: as the caller promises.
-        unsafe { self.gpu.peek_now(source, into) }
+        unsafe {
+            match self.place(source) {
+                Place::Device | Place::Elsewhere => self.gpu.peek_now(source, into),
+                // What the host reaches itself needs no turn on the device.
+                Place::Pinned | Place::Pageable => {
+                    load_words(source, into);
+                    Ok(())
+                }
+            }
+        }
     }
 
     fn host_word(&self) -> Result<(*mut u32, u64)> {

@@ -1,15 +1,18 @@
 //! The job as operations in streams see it, and where the engine's calls come in.
-use super::job::{Job, Target, WordAt};
+use super::job::{Job, Target, TeamSlot, WordAt};
+use super::kernels::{Few, MOST_FEW};
 use super::queue::Capture;
 use super::stream::OnStream;
 use crate::device;
 use crate::driver::{self, Driver};
 use crate::error::{Driven, Failure};
 use crate::types::{self, CAPTURE_NONE};
+use dushmem_core::coll::device_slot::{DeviceSlot, Words as Array};
 use dushmem_core::device::{KernelTeam, StreamHandle, StreamOp};
 use dushmem_core::device_heap::DeviceHeap;
 use dushmem_core::device_heap::driver::Sharing;
 use dushmem_core::error::{Call, Error, Result, line};
+use dushmem_core::job::wait_slot;
 use dushmem_core::team::{Team, handles};
 use dushmem_core::world::World;
 use std::ffi::c_void;
@@ -27,6 +30,16 @@ pub struct InWorld {
     blocks: u32,
     /// PEs that kernels reach by loads and stores.
     reached: Box<[bool]>,
+    /// Most members whose kernels get them as an argument.
+    most_few: usize,
+    copied_by_kernel: usize,
+    /// What leads from an own address to a PE's copy.
+    delta: Box<[isize]>,
+    /// Where the words of team slots begin that streams use, and how far one is from the next; the same of the slots.
+    words: (usize, usize),
+    slots: (usize, usize),
+    /// Words of an array.
+    row: usize,
 }
 
 impl fmt::Debug for InWorld {
@@ -39,7 +52,12 @@ impl InWorld {
     fn new(world: &Arc<World>) -> Result<InWorld> {
         let (me, n) = (world.my_pe() as usize, world.n_pes() as usize);
         let heap = heap_of(world)?;
-        let agreed = heap.agreed();
+        let (agreed, settings) = (heap.agreed(), world.settings());
+        // Where PEs take turns, a copy may be made by an engine that needs none.
+        let turns = agreed.sharing == Sharing::Turns;
+        // Nothing of this changes while the device is bound.
+        let slot = |slot: usize| heap.team_slot(world, slot).address();
+        let own = slot(0);
         Ok(InWorld {
             world: Arc::downgrade(world),
             me,
@@ -48,6 +66,12 @@ impl InWorld {
             sharing: agreed.sharing,
             blocks: agreed.blocks,
             reached: (0..n).map(|pe| world.kernels_reach(pe)).collect(),
+            most_few: settings.stream_few.min(MOST_FEW),
+            copied_by_kernel: if turns { 0 } else { settings.stream_copy },
+            delta: (0..n).map(|pe| heap.peer(own, pe).wrapping_sub(own) as isize).collect(),
+            words: (heap.stream_slot(0), heap.stream_slot(1) - heap.stream_slot(0)),
+            slots: (own, slot(1) - own),
+            row: heap.stream_words(),
         })
     }
 
@@ -87,21 +111,60 @@ impl Job for InWorld {
     }
 
     fn has_remote(&self) -> bool {
-        self.reached.contains(&false)
+        let posts = |world: Arc<World>| world.device_heap().is_some_and(DeviceHeap::posts_for_host_words);
+        self.reached.contains(&false) || self.world().is_ok_and(posts)
+    }
+
+    fn changes_by_cpu(&self, addr: usize) -> bool {
+        self.world().is_ok_and(|world| {
+            let heap = world.device_heap();
+            world.window().in_heap(addr, 8) && heap.is_some_and(DeviceHeap::posts_for_host_words)
+        })
     }
 
     fn is_direct(&self, pes: &[u32]) -> bool {
         pes.len() <= KernelTeam::MOST_DIRECT && pes.iter().all(|&pe| self.reached[pe as usize])
     }
 
-    fn slot_words(&self, slot: usize) -> Result<WordAt<'_>> {
-        let world = self.world()?;
-        let heap = heap_of(&world)?;
-        let (own, words) = (heap.stream_slot(slot), heap.stream_words());
-        Ok(Box::new(move |array, owner, writer| {
-            let offset = (array as usize * words + writer) * 8;
-            world.device_heap().map_or(0, |heap| heap.peer(own + offset, owner)) as u64
-        }))
+    fn few(&self, slot: usize, pes: &[u32], me: usize) -> Option<Few> {
+        if pes.len() > self.most_few || !self.is_direct(pes) {
+            return None;
+        }
+        let own = self.team_slot(slot);
+        let mut members = [(0, 0); MOST_FEW];
+        for (member, &pe) in members.iter_mut().zip(pes) {
+            *member = (pe, self.delta[pe as usize] as i64);
+        }
+        Some(Few {
+            me,
+            slot: own.at,
+            arrays: own.array(Array::Sent),
+            buffers: own.buffers(),
+            words: self.row,
+            cell: DeviceSlot::cell(pes.len()),
+            members,
+            n: pes.len(),
+        })
+    }
+
+    fn copied_by_kernel(&self) -> usize {
+        self.copied_by_kernel
+    }
+
+    fn slot_words(&self, slot: usize) -> WordAt<'_> {
+        let own = self.words.0 + slot * self.words.1;
+        Box::new(move |array, owner, writer| {
+            let word = own + (array as usize * self.row + writer) * 8;
+            word.wrapping_add_signed(self.delta[owner]) as u64
+        })
+    }
+
+    fn team_slot(&self, slot: usize) -> TeamSlot {
+        TeamSlot { at: (self.slots.0 + slot * self.slots.1) as u64, pes: self.n }
+    }
+
+    fn peer(&self, own: u64, pe: usize) -> u64 {
+        own.wrapping_add_signed(self.delta[pe] as i64)
     }
 
     fn check_team(&self, team: &Team) -> Result<()> {
@@ -148,7 +211,9 @@ pub(crate) fn make(world: &Arc<World>, gpu: &Arc<crate::gpu::Gpu>) -> Result<OnS
     if job.sharing == Sharing::Turns {
         queue.prepare()?;
     }
-    Ok(OnStream::new(Arc::new(job), Arc::new(queue), Box::new(report)))
+    let boot = Arc::clone(world.boot());
+    let note = move |wait| wait_slot(&*boot).show(wait);
+    Ok(OnStream::new(Arc::new(job), Arc::new(queue), Box::new(report), Box::new(note)))
 }
 
 /// What [`dushmem_core::device::Device::enqueue`] does.

@@ -1,5 +1,7 @@
 //! What operations in streams need to know of the job: who shares a device with whom, and where things are.
+use super::kernels::Few;
 use super::meet::Words;
+use dushmem_core::coll::device_slot::{DeviceSlot, Words as Array};
 use dushmem_core::device_heap::driver::Sharing;
 use dushmem_core::error::Result;
 use dushmem_core::team::Team;
@@ -24,6 +26,32 @@ impl Target {
     }
 }
 
+/// The slot of a team in which kernels meet, by own addresses.
+#[derive(Clone, Copy, Debug)]
+pub struct TeamSlot {
+    /// Its beginning.
+    pub at: u64,
+    /// PEs of the world.
+    pub pes: usize,
+}
+
+impl TeamSlot {
+    /// An array of words, by the world number of who writes them.
+    pub fn array(&self, array: Array) -> u64 {
+        self.at + DeviceSlot::array(array, self.pes) as u64
+    }
+
+    /// That of the first block of a grid.
+    pub fn grid(&self) -> u64 {
+        self.at + DeviceSlot::grids(self.pes) as u64
+    }
+
+    /// The buffers of words with data and flag, those of even calls first.
+    pub fn buffers(&self) -> u64 {
+        self.at + DeviceSlot::flagged(self.pes) as u64
+    }
+}
+
 /// The job as one PE sees it.
 pub trait Job: Debug + Send + Sync {
     /// This PE's number.
@@ -42,14 +70,31 @@ pub trait Job: Debug + Send + Sync {
     /// The lowest PE that uses the same device as this one.
     fn first_on_device(&self, pe: usize) -> usize;
 
-    /// True where kernels reach some PE by requests to the proxy only.
+    /// True where kernels ask the proxy: for PEs that they don't reach, or for words that the CPU changes.
     fn has_remote(&self) -> bool;
+
+    /// True where the CPU makes the atomic changes of an own word of the host's memory, since they would not be atomic
+    /// against the device's.
+    fn changes_by_cpu(&self, addr: usize) -> bool;
 
     /// True where the kernels of all of these PEs reach all of them; the same on all of them.
     fn is_direct(&self, pes: &[u32]) -> bool;
 
+    /// What a kernel has to know of these members, of whom this PE is `me`, and their team slot of that number; `None` where
+    /// they are too many, or don't all reach each other: the same on all of them but for the settings.
+    fn few(&self, slot: usize, pes: &[u32], me: usize) -> Option<Few>;
+
+    /// Most bytes that a kernel copies instead of the driver, between memories of devices.
+    fn copied_by_kernel(&self) -> usize;
+
     /// Where the words of the team slot of that number are.
-    fn slot_words(&self, slot: usize) -> Result<WordAt<'_>>;
+    fn slot_words(&self, slot: usize) -> WordAt<'_>;
+
+    /// Where kernels of this PE find that slot.
+    fn team_slot(&self, slot: usize) -> TeamSlot;
+
+    /// Where this process has PE `pe`'s copy of an own address of the internals.
+    fn peer(&self, own: u64, pe: usize) -> u64;
 
     /// An error for a team that was destroyed.
     fn check_team(&self, team: &Team) -> Result<()>;

@@ -13,6 +13,99 @@ fn launch(kernel: &'static str, blocks: u32, threads: u32, args: Args) -> Launch
     Launch { kernel, blocks, threads, args }
 }
 
+/// Most members of a team that a kernel gets as an argument: `dushmem_k_most_few` of kernels/few.h.
+pub const MOST_FEW: usize = 8;
+/// Words of `dushmem_k_few`, which that argument is.
+const FEW_WORDS: usize = 5 + MOST_FEW + MOST_FEW / 2;
+/// Most threads of the kernels that take it, and the most 8-byte words that they send, for all members together: with more,
+/// those that look teams up have more threads.
+const FEW_THREADS: usize = 256;
+const FEW_SENT: usize = 2048;
+
+/// What a kernel has to know of a team of few members that reach each other: nothing is looked up then.
+#[derive(Clone, Copy, Debug)]
+pub struct Few {
+    /// This PE's rank.
+    pub me: usize,
+    /// Own address of the team's slot, of its arrays of words, and of its buffers of data with flags.
+    pub slot: u64,
+    /// See above.
+    pub arrays: u64,
+    /// See above.
+    pub buffers: u64,
+    /// Words of an array.
+    pub words: usize,
+    /// Bytes of a buffer.
+    pub cell: usize,
+    /// By rank: world numbers, and what leads from an own address to the member's copy.
+    pub members: [(u32, i64); MOST_FEW],
+    /// Members.
+    pub n: usize,
+}
+
+impl Few {
+    fn args(&self) -> Args {
+        let pair = |low: usize, high: usize| low as u64 | (high as u64) << 32;
+        let mut all = [0; FEW_WORDS];
+        all[..5].copy_from_slice(&[
+            self.slot,
+            self.arrays,
+            self.buffers,
+            pair(self.words, self.cell),
+            pair(self.me, self.n),
+        ]);
+        for (to, member) in all[5..].iter_mut().zip(&self.members) {
+            *to = member.1 as u64;
+        }
+        for (to, two) in all[5 + MOST_FEW..].iter_mut().zip(self.members.chunks_exact(2)) {
+            *to = pair(two[0].0 as usize, two[1].0 as usize);
+        }
+        Args::default().array(&all, FEW_WORDS)
+    }
+
+    /// Whether so many bytes from each to each go that way, and the binary logarithm of the words' places.
+    pub fn takes(&self, bytes: usize) -> Option<u32> {
+        let places = bytes.div_ceil(8).checked_next_power_of_two()?;
+        (bytes > 0 && bytes <= self.cell / 2 && self.n * places <= FEW_SENT).then(|| places.ilog2())
+    }
+
+    fn threads(&self, shift: u32) -> u32 {
+        (self.n << shift).next_multiple_of(32).min(FEW_THREADS) as u32
+    }
+}
+
+/// Sync, or barrier, of few members; requests to the proxy are not completed.
+pub fn few_sync(few: &Few, barrier: bool) -> Launch {
+    launch("dushmem_k_few_sync", 1, 32, few.args().int(barrier.into()))
+}
+
+/// A block from each to all, or, `all_to_all`, from each to each. `shift`: see [`Few::takes`], as below.
+pub fn few_exchange(few: &Few, shift: u32, dest: u64, source: u64, bytes: usize, all_to_all: bool) -> Launch {
+    let args = few.args().word(dest).word(source).word(bytes as u64).word(shift.into());
+    launch("dushmem_k_few_exchange", 1, few.threads(shift), args.word(all_to_all.into()))
+}
+
+/// The root's data to all.
+pub fn few_broadcast(few: &Few, shift: u32, dest: u64, source: u64, bytes: usize, root: i32) -> Launch {
+    let args = few.args().word(dest).word(source).word(bytes as u64).word(shift.into());
+    launch("dushmem_k_few_broadcast", 1, few.threads(shift), args.int(root))
+}
+
+/// A reduction of vectors of `bytes` bytes, or, `scatter`, of a block of so many for each member.
+pub fn few_reduce(
+    few: &Few,
+    shift: u32,
+    dest: u64,
+    source: u64,
+    bytes: usize,
+    what: Computes,
+    scatter: bool,
+) -> Launch {
+    let args = few.args().word(dest).word(source).word(bytes as u64).word(shift.into());
+    let args = args.word(what.kind as u64).word(what.op as u64).word(scatter.into());
+    launch("dushmem_k_few_reduce", 1, few.threads(shift), args)
+}
+
 /// Sync, or barrier, of a team.
 pub fn sync(team: i32, barrier: bool) -> Launch {
     launch("dushmem_k_sync", 1, 64, Args::default().int(team).int(barrier.into()))
@@ -93,6 +186,20 @@ pub fn amo(at: u64, op: AmoOp, wide: bool, value: u64) -> Launch {
     launch("dushmem_k_amo", 1, 1, args)
 }
 
+/// Adds to a signal in the host's heap, by its own address: the CPU does it, which kernels ask.
+pub fn signal_add(own: usize, value: u64, pe: i32) -> Launch {
+    launch("dushmem_k_signal_add", 1, 1, Args::default().word(own as u64).word(value).int(pe))
+}
+
+/// A copy, by device addresses, at any alignment.
+pub fn copy(dest: u64, source: u64, bytes: usize) -> Launch {
+    // A thread copies 16 bytes at a time.
+    let threads = bytes.div_ceil(16).next_multiple_of(32).clamp(32, 256);
+    let blocks = bytes.div_ceil(64 * threads).clamp(1, 132);
+    let args = Args::default().word(dest).word(source).word(bytes as u64);
+    launch("dushmem_k_copy", blocks as u32, threads as u32, args)
+}
+
 /// A strided copy, by device addresses.
 pub fn copy_strided(dest: u64, source: u64, rows: &Rows) -> Launch {
     let args =
@@ -103,10 +210,10 @@ pub fn copy_strided(dest: u64, source: u64, rows: &Rows) -> Launch {
     launch("dushmem_k_copy_strided", blocks as u32, 256, args)
 }
 
-/// Waits for a word.
-pub fn wait(at: u64, bytes: usize, signed: bool, cmp: Cmp, value: u64) -> Launch {
+/// Waits for a word. `mark`: the device's address of a word that says so.
+pub fn wait(at: u64, bytes: usize, signed: bool, cmp: Cmp, value: u64, mark: u64) -> Launch {
     let args = Args::default().word(at).word(bytes as u64).word(signed.into()).word(cmp as u64).word(value);
-    launch("dushmem_k_wait", 1, 32, args)
+    launch("dushmem_k_wait", 1, 32, args.word(mark))
 }
 
 /// Words that a kernel waits for, with their status array and values.
@@ -124,10 +231,11 @@ pub struct WaitAll {
     pub each: bool,
 }
 
-/// Waits for several words.
-pub fn wait_all(what: &WaitAll) -> Launch {
+/// Waits for several words. `mark`: as above.
+pub fn wait_all(what: &WaitAll, mark: u64) -> Launch {
     let args =
         Args::default().word(what.at).word(what.bytes as u64).word(what.signed.into()).word(what.n as u64);
-    let args = args.word(what.status).word(what.cmp as u64).word(what.values).word(what.each.into());
+    let args =
+        args.word(what.status).word(what.cmp as u64).word(what.values).word(what.each.into()).word(mark);
     launch("dushmem_k_wait_all", 1, 32, args)
 }

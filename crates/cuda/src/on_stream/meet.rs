@@ -4,6 +4,7 @@
 //! A member tells others that it is there by writing words in their device slots, each at the writer's world number, and
 //! waits for those that others write in its own. Rounds of a dissemination make that enough for everybody.
 use super::queue::{MemOp, Until};
+use dushmem_core::error;
 
 /// Arrays of words in a device slot, by the world number of who writes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -100,6 +101,29 @@ impl Group<'_> {
                 ops.push(MemOp::Wait32 { at, value: counts.got[pe], until: Until::Geq });
             }
         }
+    }
+
+    /// The member that the stream waits for in meetings that are not captured, if it waits: one that has told this PE less
+    /// often than it has been told; and how often it has. `counts`: what was put into streams; `read` gives a word that is
+    /// there by now.
+    pub fn awaited(
+        &self,
+        counts: &Counts,
+        read: &mut dyn FnMut(u64) -> error::Result<u32>,
+    ) -> error::Result<Option<(i32, u64)>> {
+        let me = self.pes[self.me] as usize;
+        for (to, from) in self.each_round() {
+            for (&told, &heard) in to.iter().zip(&from) {
+                // Meetings that are still to come for this end.
+                let to_tell = counts.sent[told].wrapping_sub(read((self.word)(Words::Epoch, told, me))?);
+                let heard_of = read((self.word)(Words::Epoch, me, heard))?;
+                let to_hear = counts.got[heard].wrapping_sub(heard_of);
+                if (to_hear.wrapping_sub(to_tell) as i32) > 0 {
+                    return Ok(Some((heard as i32, heard_of.into())));
+                }
+            }
+        }
+        Ok(None)
     }
 
     /// One half of a captured meeting: constants only, so that each launch of the graph does the same. Who waits sets

@@ -34,6 +34,19 @@ pub enum MemOp {
 /// Most memory operations that one call takes.
 pub const BATCH: usize = 256;
 
+/// Whose memory an address is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The PE's device's, or a part of a heap of devices.
+    Device,
+    /// Another device's, which kernels may not reach.
+    Elsewhere,
+    /// The host's; the device addresses it.
+    Pinned,
+    /// The host's; the device doesn't.
+    Pageable,
+}
+
 /// Whether a stream's operations run, or become nodes of a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Capture {
@@ -57,18 +70,34 @@ pub struct Rows {
     pub rows: usize,
 }
 
-/// Arguments of a kernel: 8 bytes each, of which a kernel reads as many as its parameter has.
-#[derive(Clone, Debug, Default)]
+/// Most arguments of a kernel of the library.
+pub const MOST_ARGS: usize = 12;
+
+/// Arguments of a kernel: 8 bytes each, of which a kernel reads as many as its parameter has; or a struct.
+#[derive(Clone, Debug)]
 pub struct Args {
     words: Vec<u64>,
     /// First word of each argument.
-    starts: Vec<usize>,
+    starts: [u16; MOST_ARGS],
+    len: usize,
+}
+
+impl Default for Args {
+    fn default() -> Args {
+        // Enough for all kernels but one, in one allocation.
+        Args { words: Vec::with_capacity(32), starts: [0; MOST_ARGS], len: 0 }
+    }
 }
 
 impl Args {
+    fn begin(&mut self) {
+        self.starts[self.len] = self.words.len() as u16;
+        self.len += 1;
+    }
+
     /// An integer of 32 or 64 bits.
     pub fn word(mut self, word: u64) -> Args {
-        self.starts.push(self.words.len());
+        self.begin();
         self.words.push(word);
         self
     }
@@ -80,23 +109,28 @@ impl Args {
 
     /// A struct of words, of which the first are these; `len`: all it has.
     pub fn array(mut self, words: &[u64], len: usize) -> Args {
-        self.starts.push(self.words.len());
+        self.begin();
         self.words.extend_from_slice(words);
         self.words.resize(self.words.len() + len - words.len(), 0);
         self
     }
 
-    /// Addresses of the arguments, as the driver takes them.
-    pub fn pointers(&mut self) -> Vec<*mut c_void> {
+    /// Addresses of the arguments, as the driver takes them, and how many there are.
+    pub fn pointers(&mut self) -> ([*mut c_void; MOST_ARGS], usize) {
         let words = self.words.as_mut_ptr();
-        // SAFETY: every start is an index of the vector.
-        self.starts.iter().map(|&start| unsafe { words.add(start) }.cast()).collect()
+        let mut all = [std::ptr::null_mut(); MOST_ARGS];
+        for (to, &start) in all.iter_mut().zip(&self.starts[..self.len]) {
+            // SAFETY: every start is an index of the vector.
+            *to = unsafe { words.add(start.into()) }.cast();
+        }
+        (all, self.len)
     }
 
     /// Words of the argument of that number, for tests and messages.
     pub fn get(&self, index: usize) -> &[u64] {
-        let end = self.starts.get(index + 1).copied().unwrap_or(self.words.len());
-        &self.words[self.starts[index]..end]
+        let start = |index: usize| usize::from(self.starts[index]);
+        let end = if index + 1 < self.len { start(index + 1) } else { self.words.len() };
+        &self.words[start(index)..end]
     }
 }
 
@@ -122,9 +156,14 @@ pub trait Queue: Debug + Send + Sync {
     /// True where [`Until::Nor`] works.
     fn has_nor(&self) -> bool;
 
+    /// Whose memory `address` is in.
+    fn place(&self, address: usize) -> Place;
+
     /// The address at which the device reaches what this process has at `address`; `None` for memory of the host that
     /// it can't address.
-    fn device_address(&self, address: usize) -> Option<u64>;
+    fn device_address(&self, address: usize) -> Option<u64> {
+        (self.place(address) != Place::Pageable).then_some(address as u64)
+    }
 
     /// Enqueues memory operations, to run one after the other; at most [`BATCH`]. `captured`: they become part of a graph.
     ///
@@ -132,7 +171,8 @@ pub trait Queue: Debug + Send + Sync {
     /// The words are aligned, and valid whenever the operations run.
     unsafe fn memory_ops(&self, stream: StreamHandle, captured: bool, ops: &[MemOp]) -> Result<()>;
 
-    /// Enqueues a copy, from and to any memory.
+    /// Enqueues a copy, from and to any memory. One between two places of the host's memory is over when this returns, so
+    /// this waits for all that is in front of it.
     ///
     /// # Safety
     /// Both ranges are valid whenever it runs, and don't overlap.

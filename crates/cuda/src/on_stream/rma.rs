@@ -1,12 +1,14 @@
 //! Puts, gets, single values and signals in a stream: copies and memory operations; kernels for what these can't do.
-use super::check::{bytes, copyable, local, reached_target, strided};
+use super::check::{copyable, local, reached_target};
 use super::job::Target;
 use super::kernels;
-use super::queue::{MemOp, Rows};
+use super::queue::{MemOp, Place, Rows};
 use super::stream::Enqueue;
 use dushmem_core::amo::AmoOp;
+use dushmem_core::coll::checks;
 use dushmem_core::error::{Error, Result};
 use dushmem_core::signal::SignalOp;
+use dushmem_core::strided;
 
 /// A strided transfer, as the program describes it.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +23,13 @@ pub struct Strided {
     pub pe: i32,
 }
 
+impl Strided {
+    fn checked(&self) -> Result<strided::Strided> {
+        let Strided { dst, sst, elem, nelems, .. } = *self;
+        strided::Strided::check(&strided::Blocks { dst, sst, elem, bsize: 1, nblocks: nelems }, false)
+    }
+}
+
 /// A signal, as the program describes it.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs, reason = "the arguments of signal_op")]
@@ -33,10 +42,14 @@ pub struct Signal {
 
 /// A word of memory that the device addresses, found by the checks.
 #[derive(Clone, Copy, Debug)]
-pub struct SignalWord(u64);
+pub struct SignalWord {
+    at: u64,
+    /// Whether the CPU adds to it.
+    by_cpu: bool,
+}
 
-/// A copy that was checked; `None`: nothing to do.
-type Checked = Option<(usize, usize, usize)>;
+/// A copy that was checked, to, from, bytes; `None`: nothing to do.
+type Checked = Option<(Target, Target, usize)>;
 
 impl Enqueue<'_> {
     /// Copies to PE `pe`.
@@ -46,7 +59,7 @@ impl Enqueue<'_> {
     pub unsafe fn put(&self, dest: usize, source: usize, bytes: usize, pe: i32) -> Result<()> {
         let checked = self.check_put(dest, source, bytes, pe)?;
         // SAFETY: as the caller promises.
-        unsafe { self.copy(checked) }
+        unsafe { self.copy_checked(checked) }
     }
 
     fn check_put(&self, dest: usize, source: usize, bytes: usize, pe: i32) -> Result<Checked> {
@@ -54,20 +67,51 @@ impl Enqueue<'_> {
         if !local("source", source, bytes)? {
             return Ok(None);
         }
+        let from = Target::local(source);
         copyable(self.queue, "dest", dest, target, self.captured())?;
-        copyable(self.queue, "source", source, Target::local(source), self.captured())?;
-        Ok(Some((target.at, source, bytes)))
+        copyable(self.queue, "source", source, from, self.captured())?;
+        Ok(Some((target, from, bytes)))
     }
 
     /// # Safety
     /// Both ranges are valid whenever it runs.
-    unsafe fn copy(&self, checked: Checked) -> Result<()> {
-        match checked {
-            Some((dest, source, bytes)) if dest != source => {
-                // SAFETY: as the caller promises.
-                unsafe { self.queue.copy(self.stream, dest, source, bytes) }
+    unsafe fn copy_checked(&self, checked: Checked) -> Result<()> {
+        // SAFETY: as the caller promises.
+        checked.map_or(Ok(()), |(dest, source, bytes)| unsafe { self.copy(dest, source, bytes) })
+    }
+
+    /// Enqueues a copy between places that are the same or apart. Between two places of the host's memory the driver makes
+    /// it during the call, when all that is in front of it in the stream is done: then the host would wait for what its
+    /// peers do, which may come after what it does next. So a kernel makes it, where the device addresses both; and small
+    /// ones between memories of devices, for which the driver takes longer than for a kernel.
+    ///
+    /// # Safety
+    /// Both ranges are valid whenever it runs.
+    pub(super) unsafe fn copy(&self, dest: Target, source: Target, bytes: usize) -> Result<()> {
+        if bytes == 0 || dest.at == source.at {
+            return Ok(());
+        }
+        // SAFETY: as the caller promises.
+        unsafe {
+            match self.by_kernel(dest, source, bytes) {
+                true => {
+                    self.queue.launch(self.stream, kernels::copy(dest.at as u64, source.at as u64, bytes))
+                }
+                false => self.queue.copy(self.stream, dest.at, source.at, bytes),
             }
-            _ => Ok(()),
+        }
+    }
+
+    fn by_kernel(&self, dest: Target, source: Target, bytes: usize) -> bool {
+        let place = |of: Target| if of.on_device { Place::Device } else { self.queue.place(of.at) };
+        let small = bytes <= self.job.copied_by_kernel();
+        if (dest.on_device || source.on_device) && !small {
+            return false;
+        }
+        match (place(dest), place(source)) {
+            (Place::Pinned, Place::Pinned) => true,
+            (Place::Device, Place::Device) => small,
+            _ => false,
         }
     }
 
@@ -80,10 +124,11 @@ impl Enqueue<'_> {
         if !local("dest", dest, bytes)? {
             return Ok(());
         }
+        let to = Target::local(dest);
         copyable(self.queue, "source", source, target, self.captured())?;
-        copyable(self.queue, "dest", dest, Target::local(dest), self.captured())?;
+        copyable(self.queue, "dest", dest, to, self.captured())?;
         // SAFETY: as the caller promises.
-        unsafe { self.copy(Some((dest, target.at, bytes))) }
+        unsafe { self.copy(to, target, bytes) }
     }
 
     /// Stores one value of up to 16 bytes on PE `pe`. The value is taken now.
@@ -136,18 +181,18 @@ impl Enqueue<'_> {
     /// # Safety
     /// As for `World::iput`, whenever it runs.
     pub unsafe fn iput(&self, what: &Strided) -> Result<()> {
-        let ((dst, dest_span), (sst, source_span)) = strided((what.dst, what.sst), what.elem, what.nelems)?;
-        let target = self.job.target("dest", what.dest, dest_span, 1, what.pe)?;
-        if !local("source", what.source, source_span)? {
+        let all = what.checked()?;
+        let target = self.job.target("dest", what.dest, all.dest_span, 1, what.pe)?;
+        if !local("source", what.source, all.source_span)? {
             return Ok(());
         }
         copyable(self.queue, "dest", what.dest, target, self.captured())?;
         copyable(self.queue, "source", what.source, Target::local(what.source), self.captured())?;
         let rows = Rows {
             dest: target.at,
-            dest_pitch: dst,
+            dest_pitch: all.dst,
             source: what.source,
-            source_pitch: sst,
+            source_pitch: all.sst,
             width: what.elem,
             rows: what.nelems,
         };
@@ -160,18 +205,18 @@ impl Enqueue<'_> {
     /// # Safety
     /// As for `World::iget`, whenever it runs.
     pub unsafe fn iget(&self, what: &Strided) -> Result<()> {
-        let ((dst, dest_span), (sst, source_span)) = strided((what.dst, what.sst), what.elem, what.nelems)?;
-        let target = self.job.target("source", what.source, source_span, 1, what.pe)?;
-        if !local("dest", what.dest, dest_span)? {
+        let all = what.checked()?;
+        let target = self.job.target("source", what.source, all.source_span, 1, what.pe)?;
+        if !local("dest", what.dest, all.dest_span)? {
             return Ok(());
         }
         copyable(self.queue, "source", what.source, target, self.captured())?;
         copyable(self.queue, "dest", what.dest, Target::local(what.dest), self.captured())?;
         let rows = Rows {
             dest: what.dest,
-            dest_pitch: dst,
+            dest_pitch: all.dst,
             source: target.at,
-            source_pitch: sst,
+            source_pitch: all.sst,
             width: what.elem,
             rows: what.nelems,
         };
@@ -185,7 +230,8 @@ impl Enqueue<'_> {
         if rows.dest_pitch == rows.width && rows.source_pitch == rows.width {
             // SAFETY: as the caller promises.
             return unsafe {
-                self.copy(Some((rows.dest, rows.source, bytes("nelems", rows.rows, rows.width)?)))
+                let bytes = checks::bytes("nelems", rows.rows, rows.width)?;
+                self.copy(Target::local(rows.dest), Target::local(rows.source), bytes)
             };
         }
         let addresses = (self.queue.device_address(rows.dest), self.queue.device_address(rows.source));
@@ -210,7 +256,7 @@ impl Enqueue<'_> {
         let checked = self.check_put(dest, source, bytes, signal.pe)?;
         // SAFETY: as the caller promises.
         unsafe {
-            self.copy(checked)?;
+            self.copy_checked(checked)?;
             self.update(word, signal)
         }
     }
@@ -230,16 +276,20 @@ impl Enqueue<'_> {
         if !signal.sig.is_multiple_of(8) {
             return Err(Error::Misaligned { arg: "sig_addr", addr: signal.sig, align: 8 });
         }
-        reached_target(self.queue, "sig_addr", signal.sig, target).map(SignalWord)
+        let at = reached_target(self.queue, "sig_addr", signal.sig, target)?;
+        Ok(SignalWord { at, by_cpu: !target.on_device && self.job.changes_by_cpu(signal.sig) })
     }
 
     /// # Safety
     /// The word is valid whenever it runs.
-    unsafe fn update(&self, SignalWord(at): SignalWord, signal: &Signal) -> Result<()> {
+    unsafe fn update(&self, SignalWord { at, by_cpu }: SignalWord, signal: &Signal) -> Result<()> {
         // SAFETY: as the caller promises.
         unsafe {
             match signal.op {
                 SignalOp::Set => self.memory_ops(&[MemOp::Write64 { at, value: signal.value }]),
+                SignalOp::Add if by_cpu => {
+                    self.queue.launch(self.stream, kernels::signal_add(signal.sig, signal.value, signal.pe))
+                }
                 SignalOp::Add => {
                     self.queue.launch(self.stream, kernels::amo(at, AmoOp::Add, true, signal.value))
                 }

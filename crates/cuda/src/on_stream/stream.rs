@@ -1,19 +1,19 @@
 //! Operations in streams: what each call of the API becomes.
 use super::job::Job;
-use super::kernels::{self, Computes};
-use super::meet::{Counts, Group, Half};
-use super::queue::{BATCH, Capture, MemOp, Queue};
+use super::kernels::{self, Computes, Few};
+use super::meet::{Group, Half};
+use super::queue::{BATCH, Capture, Launch, MemOp, Queue};
+use super::records::{Marks, Note, Records, What};
 use super::rma::{Signal, Strided};
 use super::wait::Set;
 use super::watch::{Report, Watch};
 use dushmem_core::coll::reduce::Reducer;
 use dushmem_core::device::{StreamHandle, StreamOp, Word};
 use dushmem_core::device_heap::driver::Sharing;
-use dushmem_core::error::{Error, Result};
+use dushmem_core::error::{Call, Error, Result};
 use dushmem_core::team::Team;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 /// Up to this many members meet by memory operations where their kernels could, too: with two it is faster.
 const WITHOUT_KERNEL: usize = 2;
@@ -23,8 +23,7 @@ const WITHOUT_KERNEL: usize = 2;
 pub struct OnStream {
     job: Arc<dyn Job>,
     queue: Arc<dyn Queue>,
-    /// By the number of the team slot.
-    counts: Mutex<BTreeMap<usize, Arc<Mutex<Counts>>>>,
+    records: Arc<Records>,
     watch: Watch,
     everybody: Box<[u32]>,
 }
@@ -56,22 +55,19 @@ pub struct Enqueue<'a> {
     pub(super) watch: &'a Watch,
     pub(super) stream: StreamHandle,
     pub(super) call: &'static str,
+    /// The same without the family's prefix.
+    pub(super) kind: Call,
     capture: Capture,
     all: &'a OnStream,
 }
 
 impl OnStream {
-    /// `report` ends the job with what failed while a stream waited.
-    pub fn new(job: Arc<dyn Job>, queue: Arc<dyn Queue>, report: Report) -> OnStream {
+    /// `report` ends the job with what failed while a stream waited; `note` shows the launcher what streams wait for.
+    pub fn new(job: Arc<dyn Job>, queue: Arc<dyn Queue>, report: Report, note: Note) -> OnStream {
         let everybody = (0..job.n_pes() as u32).collect();
-        let watch = Watch::new(Arc::clone(&queue), report);
-        OnStream { job, queue, counts: Mutex::default(), watch, everybody }
-    }
-
-    fn counts(&self, slot: usize) -> Arc<Mutex<Counts>> {
-        let mut all = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        let new = || Arc::new(Mutex::new(Counts::new(self.job.n_pes())));
-        Arc::clone(all.entry(slot).or_insert_with(new))
+        let records = Arc::new(Records::new(Arc::clone(&job), Arc::clone(&queue), note));
+        let watch = Watch::new(Arc::clone(&queue), report, Arc::clone(&records));
+        OnStream { job, queue, records, watch, everybody }
     }
 
     /// Puts an operation into a stream, for the public name `call`. An error leaves the stream as it was, unless it is the driver's.
@@ -88,7 +84,7 @@ impl OnStream {
             )));
         }
         let (job, queue, watch) = (&*self.job, &*self.queue, &self.watch);
-        let to = Enqueue { job, queue, watch, stream, call, capture, all: self };
+        let to = Enqueue { job, queue, watch, stream, call, kind: call_of(&op), capture, all: self };
         // SAFETY: as the caller promises.
         unsafe { to.run(op) }
     }
@@ -191,10 +187,44 @@ impl Enqueue<'_> {
         Members { handle: dushmem_core::team::handles::WORLD, slot: 0, me: self.job.my_pe(), pes }
     }
 
+    /// What a kernel has to know of the members, where they are few.
+    pub(super) fn few(&self, members: &Members<'_>) -> Option<Few> {
+        self.job.few(members.slot, &members.pes, members.me)
+    }
+
+    /// A kernel that meets those of the other members.
+    ///
+    /// # Safety
+    /// As for the call that it makes.
+    pub(super) unsafe fn launch_meeting(&self, members: &Members<'_>, launch: Launch) -> Result<()> {
+        // SAFETY: as the caller promises.
+        unsafe { self.queue.launch(self.stream, launch)? };
+        let seen = self.job.is_direct(&members.pes);
+        let slot = self.all.records.slot(members.slot);
+        let mut met = slot.lock().unwrap_or_else(PoisonError::into_inner);
+        met.note(self.kind, members.handle, &members.pes, members.me, seen);
+        drop(met);
+        self.all.records.used();
+        Ok(())
+    }
+
+    /// The writes around a wait for the own word at `address`, so that the hang report knows of it.
+    pub(super) fn mark(&self, address: usize, bytes: usize) -> Result<Marks> {
+        self.all.records.mark(self.what(address, bytes), self.captured())
+    }
+
+    pub(super) fn what(&self, address: usize, bytes: usize) -> What {
+        What { call: self.kind, team: -1, address, bytes }
+    }
+
     /// Completes what this PE has begun: what is in the stream is complete when the stream comes here, so that leaves
     /// what the host has begun, and what kernels have asked the proxy for.
     fn quiet(&self) -> Result<()> {
         self.queue.join(self.stream, self.captured())?;
+        self.quiet_kernels()
+    }
+
+    fn quiet_kernels(&self) -> Result<()> {
         if self.job.has_remote() {
             // SAFETY: the kernel takes no arguments.
             unsafe { self.queue.launch(self.stream, kernels::quiet())? };
@@ -205,22 +235,30 @@ impl Enqueue<'_> {
     /// Barrier, or sync.
     fn meet(&self, members: &Members<'_>, barrier: bool) -> Result<()> {
         if barrier {
-            self.quiet()?;
+            self.queue.join(self.stream, self.captured())?;
         }
         let n = members.pes.len();
+        let concurrent = matches!(self.job.sharing(), Sharing::Alone | Sharing::Concurrent);
+        let pairs = concurrent && n <= WITHOUT_KERNEL && self.on_one_device(&members.pes);
+        let by_stream = self.turns() || (pairs && !self.captured());
+        let few = if n > 1 && !by_stream { self.few(members) } else { None };
+        // The kernel that looks the team up completes requests itself.
+        if barrier && (n == 1 || by_stream || few.is_some()) {
+            self.quiet_kernels()?;
+        }
         if n == 1 {
             return Ok(());
         }
-        let few = matches!(self.job.sharing(), Sharing::Alone | Sharing::Concurrent)
-            && n <= WITHOUT_KERNEL
-            && self.on_one_device(&members.pes);
-        if self.turns() || (few && !self.captured()) {
-            let mut half = Half::First;
-            self.meetings(members, &mut half, 1)?;
-            return self.complete(members, half);
+        if by_stream {
+            // A captured operation consists of both halves, so that the next one may begin with the first again.
+            return self.meetings(members, &mut Half::First, if self.captured() { 2 } else { 1 });
         }
-        // SAFETY: the kernel takes a handle of a team that this PE is a member of.
-        unsafe { self.queue.launch(self.stream, kernels::sync(members.handle, barrier)) }
+        let launch = match few {
+            Some(few) => kernels::few_sync(&few, barrier),
+            None => kernels::sync(members.handle, barrier),
+        };
+        // SAFETY: the kernel takes a team that this PE is a member of.
+        unsafe { self.launch_meeting(members, launch) }
     }
 
     /// Over a link between devices a memory operation takes longer than a kernel's store.
@@ -231,32 +269,58 @@ impl Enqueue<'_> {
 
     /// `n` meetings by memory operations, one after the other. Captured ones are halves, in turn.
     pub(super) fn meetings(&self, members: &Members<'_>, half: &mut Half, n: usize) -> Result<()> {
-        let word = self.job.slot_words(members.slot)?;
+        if n == 0 {
+            return Ok(());
+        }
+        let word = self.job.slot_words(members.slot);
         let group = Group { pes: &members.pes, me: members.me, word: &*word };
-        let mut ops = Vec::new();
+        let mut ops = Vec::with_capacity(16);
         if self.captured() {
+            let what = What { team: members.handle, ..self.what(0, 0) };
+            let marks = self.all.records.mark(what, true)?;
+            ops.push(marks.before());
             for _ in 0..n {
                 group.meet_captured(*half, &mut ops);
                 *half = half.next();
             }
+            ops.push(marks.after());
             // SAFETY: words of device slots, which live as long as the device.
             return unsafe { self.memory_ops(&ops) };
         }
         // Two threads that enqueue for one team must do so in the order of their counts.
-        let counts = self.all.counts(members.slot);
-        let mut counts = counts.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut after = counts.clone();
+        let met = self.all.records.slot(members.slot);
+        let mut met = met.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut after = met.counts.clone();
         (0..n).for_each(|_| group.meet(&mut after, &mut ops));
         // SAFETY: as above.
         unsafe { self.memory_ops(&ops)? };
         // What the driver has refused was no meeting.
-        *counts = after;
+        met.counts = after;
+        met.note(self.kind, members.handle, &members.pes, members.me, false);
+        drop(met);
+        self.all.records.used();
         Ok(())
     }
+}
 
-    /// A captured operation consists of both halves, so that the next one may begin with the first again.
-    pub(super) fn complete(&self, members: &Members<'_>, mut half: Half) -> Result<()> {
-        if half == Half::First { Ok(()) } else { self.meetings(members, &mut half, 1) }
+/// The call that an operation stands for.
+fn call_of(op: &StreamOp) -> Call {
+    use StreamOp::*;
+    match op {
+        BarrierAll => Call::BarrierAll,
+        SyncAll => Call::SyncAll,
+        Barrier { .. } => Call::Barrier,
+        Sync { .. } => Call::TeamSync,
+        Broadcast { .. } => Call::Broadcast,
+        Fcollect { .. } => Call::Fcollect,
+        Alltoall { .. } => Call::Alltoall,
+        Reduce { .. } => Call::Reduce,
+        ReduceScatter { .. } => Call::ReduceScatter,
+        WaitUntil { .. } => Call::WaitUntil,
+        WaitUntilAll { .. } => Call::WaitUntilAll,
+        SignalWaitUntil { .. } => Call::SignalWaitUntil,
+        Quiet => Call::Quiet,
+        _ => Call::None,
     }
 }
 

@@ -3,7 +3,7 @@
 //! A process that has something to run on the device needs a turn, which costs more than the work of most collectives. So
 //! the first member on a device works for all members on it, in its own stream; the others' streams only meet.
 use super::kernels::{COMBINE_ADDRESSES, Computes};
-use dushmem_core::coll::reduce::{ElementKind, ReduceOp};
+use dushmem_core::coll::reduce::{ElementKind, ReduceOp, part};
 
 /// What one member's stream does.
 #[derive(Clone, Debug)]
@@ -120,12 +120,6 @@ pub fn alltoall(places: &Places, bytes: usize, in_place: bool) -> Vec<Step> {
             }
         }
     })
-}
-
-/// Elements that the member of a rank combines, of `n`.
-fn part(n: usize, members: usize, rank: usize) -> (usize, usize) {
-    let each = n.div_ceil(members).next_multiple_of(16);
-    ((rank * each).min(n), ((rank + 1) * each).min(n))
 }
 
 /// Elements of all, combined, to all. In place is safe: a part is read and written by one kernel, element by element.

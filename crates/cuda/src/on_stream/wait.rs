@@ -1,10 +1,11 @@
 //! Waits for own words: by the stream itself where it compares as the API does, otherwise by a kernel that spins, or, where
 //! PEs take turns on the device, by the CPU.
-use super::check::{bytes, reached, reached_target};
+use super::check::{reached, reached_target};
 use super::compare::{How, Shape};
 use super::kernels::{self, WaitAll};
 use super::stream::Enqueue;
 use super::watch::{Look, Values};
+use dushmem_core::coll::checks;
 use dushmem_core::device::{Word, Words};
 use dushmem_core::device_heap::driver::Sharing;
 use dushmem_core::error::{Error, Result};
@@ -42,15 +43,18 @@ impl Enqueue<'_> {
             match how {
                 How::Always => Ok(()),
                 How::Stream(until, value) if self.by_stream() => {
-                    self.memory_ops(&[shape.operation(at, until, value)])
+                    let marks = self.mark(target.at, shape.bytes)?;
+                    self.memory_ops(&[marks.before(), shape.operation(at, until, value), marks.after()])
                 }
                 _ if self.turns() => {
                     let look = Look { at: target.at, shape, cmp, n: 1, status: 0, values: Values::One };
-                    self.watch.enqueue(self.stream, self.call, self.captured(), look)
+                    let what = self.what(target.at, shape.bytes);
+                    self.watch.enqueue(self.stream, self.call, what, self.captured(), look)
                 }
                 _ => {
-                    let launch = kernels::wait(at, shape.bytes, shape.signed, cmp, shape.bits);
-                    self.queue.launch(self.stream, launch)
+                    let Shape { bytes, signed, bits } = shape;
+                    let mark = self.mark(target.at, bytes)?.address();
+                    self.queue.launch(self.stream, kernels::wait(at, bytes, signed, cmp, bits, mark))
                 }
             }
         }
@@ -63,7 +67,7 @@ impl Enqueue<'_> {
     pub unsafe fn wait_until_all(&self, set: &Set) -> Result<()> {
         let (Words::One(kind) | Words::Each(_, kind)) = set.values;
         let shape = Shape::from(kind);
-        let span = bytes("nelems", set.len, shape.bytes)?;
+        let span = checks::bytes("nelems", set.len, shape.bytes)?;
         let target = self.job.target("ivars", set.ivars, span, shape.bytes, self.job.my_pe() as i32)?;
         if set.len == 0 {
             return Ok(());
@@ -85,8 +89,11 @@ impl Enqueue<'_> {
             match how {
                 How::Always => Ok(()),
                 How::Stream(until, value) if self.by_stream() && status == 0 && set.len <= FEW => {
+                    let marks = self.mark(target.at, shape.bytes)?;
+                    let mut ops = vec![marks.before()];
                     let each = (0..set.len).map(|i| at + (i * shape.bytes) as u64);
-                    let ops: Vec<_> = each.map(|at| shape.operation(at, until, value)).collect();
+                    ops.extend(each.map(|at| shape.operation(at, until, value)));
+                    ops.push(marks.after());
                     self.memory_ops(&ops)
                 }
                 _ if self.turns() => {
@@ -96,12 +103,14 @@ impl Enqueue<'_> {
                     };
                     let (n, status, cmp) = (set.len, set.status, set.cmp);
                     let look = Look { at: target.at, shape, cmp, n, status, values };
-                    self.watch.enqueue(self.stream, self.call, self.captured(), look)
+                    let what = self.what(target.at, shape.bytes);
+                    self.watch.enqueue(self.stream, self.call, what, self.captured(), look)
                 }
                 _ => {
                     let (bytes, signed, n, cmp) = (shape.bytes, shape.signed, set.len, set.cmp);
                     let all = WaitAll { at, bytes, signed, n, status, cmp, values, each };
-                    self.queue.launch(self.stream, kernels::wait_all(&all))
+                    let mark = self.mark(target.at, bytes)?.address();
+                    self.queue.launch(self.stream, kernels::wait_all(&all, mark))
                 }
             }
         }

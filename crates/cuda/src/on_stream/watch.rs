@@ -5,6 +5,7 @@
 //! do it again and again. The thread sleeps while nobody waits.
 use super::compare::Shape;
 use super::queue::{HostFunction, MemOp, Queue, Until};
+use super::records::{Records, What};
 use dushmem_core::device::StreamHandle;
 use dushmem_core::error::{Error, Result};
 use dushmem_core::until::Cmp;
@@ -91,6 +92,7 @@ unsafe impl Sync for Done {}
 /// A wait in a stream, or in a graph.
 struct Entry {
     call: &'static str,
+    what: What,
     look: Look,
     done: Done,
     /// Its only launch is over: the word may be used again once the stream has set it back.
@@ -105,6 +107,7 @@ pub type Report = Box<dyn Fn(&'static str, &Error) + Send + Sync>;
 struct Shared {
     queue: Arc<dyn Queue>,
     report: Report,
+    records: Arc<Records>,
     active: Mutex<Active>,
     changed: Condvar,
 }
@@ -121,6 +124,7 @@ impl Shared {
     }
 
     fn begin(&self, entry: Arc<Entry>) {
+        self.records.begin(number(&entry), entry.what);
         self.active().waits.push(entry);
         self.changed.notify_one();
     }
@@ -154,6 +158,7 @@ impl Shared {
             let mut active = self.active();
             active.waits.retain(|entry| !over.iter().any(|o| Arc::ptr_eq(o, entry)));
             for entry in &over {
+                self.records.end(number(entry));
                 entry.done.word().store(1, Ordering::Release);
                 entry.over.store(true, Ordering::Release);
             }
@@ -165,6 +170,11 @@ impl Shared {
             }
         }
     }
+}
+
+/// Differs from that of every other wait that there is.
+fn number(entry: &Arc<Entry>) -> usize {
+    Arc::as_ptr(entry).addr()
 }
 
 /// Called by the driver: the stream has come to a wait that it meets once.
@@ -206,9 +216,9 @@ impl fmt::Debug for Watch {
 }
 
 impl Watch {
-    /// A thread is started with the first wait. `report` ends the job.
-    pub fn new(queue: Arc<dyn Queue>, report: Report) -> Watch {
-        let shared = Shared { queue, report, active: Mutex::default(), changed: Condvar::new() };
+    /// A thread is started with the first wait. `report` ends the job; the records learn of all waits.
+    pub fn new(queue: Arc<dyn Queue>, report: Report, records: Arc<Records>) -> Watch {
+        let shared = Shared { queue, report, records, active: Mutex::default(), changed: Condvar::new() };
         Watch { shared: Arc::new(shared), thread: Mutex::new(None), once: Mutex::default() }
     }
 
@@ -220,13 +230,14 @@ impl Watch {
         &self,
         stream: StreamHandle,
         call: &'static str,
+        what: What,
         captured: bool,
         look: Look,
     ) -> Result<()> {
         self.start()?;
         let done = self.word()?;
         let shared = Arc::downgrade(&self.shared);
-        let entry = Arc::new(Entry { call, look, done, over: AtomicBool::new(false), shared });
+        let entry = Arc::new(Entry { call, what, look, done, over: AtomicBool::new(false), shared });
         let queue = &*self.shared.queue;
         // The driver's own count: one that is consumed by the only call, or one for ever.
         let data = Arc::into_raw(Arc::clone(&entry)).cast_mut().cast::<c_void>();

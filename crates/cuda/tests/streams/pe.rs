@@ -29,6 +29,8 @@ pub enum Mode {
     OneEach,
     /// Processes that take turns, and whose heap is the host's.
     HostHeap,
+    /// The same of processes whose kernels run at the same time.
+    HostHeapTogether,
     /// Processes that have chosen none of several devices yet.
     Unbound,
 }
@@ -74,7 +76,10 @@ impl Pe {
                     let lists = if mode == Mode::OneEach { ["0,1", "1,0"] } else { ["0", "1"] };
                     std::env::set_var("CUDA_VISIBLE_DEVICES", lists[boot.place().0 % 2]);
                 }
-                let at_once = matches!(mode, Mode::Concurrent | Mode::Hidden | Mode::TwoAtOnce);
+                let at_once = matches!(
+                    mode,
+                    Mode::Concurrent | Mode::Hidden | Mode::TwoAtOnce | Mode::HostHeapTogether
+                );
                 std::env::set_var("CUDA_STANDIN_MPS", if at_once { "1" } else { "0" });
             }
         });
@@ -82,7 +87,11 @@ impl Pe {
             heap_size: 1 << 20,
             device_heap: Some(16 << 20),
             team_slots: 16,
-            heap_kind: if mode == Mode::HostHeap { HeapKind::Host } else { HeapKind::Device },
+            heap_kind: if matches!(mode, Mode::HostHeap | Mode::HostHeapTogether) {
+                HeapKind::Host
+            } else {
+                HeapKind::Device
+            },
             hidden: if mode == Mode::Hidden { Hidden::Others } else { Hidden::Nobody },
             ..Settings::defaults()
         };
@@ -96,7 +105,9 @@ impl Pe {
             let expected = match mode {
                 _ if n == 1 => Sharing::Alone,
                 Mode::Turns | Mode::TwoDevices | Mode::Unbound | Mode::HostHeap => Sharing::Turns,
-                Mode::Concurrent | Mode::Hidden | Mode::TwoAtOnce => Sharing::Concurrent,
+                Mode::Concurrent | Mode::Hidden | Mode::TwoAtOnce | Mode::HostHeapTogether => {
+                    Sharing::Concurrent
+                }
                 Mode::OneEach => Sharing::Alone,
                 Mode::Threads => Sharing::Threads,
             };

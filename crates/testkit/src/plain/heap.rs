@@ -1,6 +1,6 @@
 //! The device of one PE.
 use super::space::{Space, reach};
-use super::{GRANULE, MEMORY, Told};
+use super::{GRANULE, MEMORY, Told, Ways};
 use dushmem_core::amo::{AmoOp, AmoRequest};
 use dushmem_core::coll::reduce::Reducer;
 use dushmem_core::device::{DeviceMemory, Export, KernelState, KernelTeam};
@@ -19,7 +19,7 @@ use std::time::Duration;
 pub struct Plain {
     pe: usize,
     identity: Identity,
-    moved: bool,
+    ways: Ways,
     allocations: AtomicUsize,
     fails_after: usize,
     taken: Arc<AtomicUsize>,
@@ -137,11 +137,11 @@ impl Drop for Memory {
 }
 
 impl Plain {
-    pub(super) fn new(pe: usize, identity: Identity, moved: bool, fails_after: usize) -> Plain {
+    pub(super) fn new(pe: usize, identity: Identity, ways: Ways, fails_after: usize) -> Plain {
         Plain {
             pe,
             identity,
-            moved,
+            ways,
             allocations: AtomicUsize::new(0),
             fails_after,
             taken: Arc::default(),
@@ -258,7 +258,7 @@ impl HeapDevice for Plain {
 
     fn reserve(&self, at: Option<usize>, bytes: usize) -> Result<usize> {
         assert!(self.told().agreed.is_some(), "before the PEs have agreed");
-        if self.moved && at.is_some() {
+        if self.ways.moved && at.is_some() {
             return Err(Error::Device("these addresses are taken".into()));
         }
         let space = Space::reserve(at, bytes).map_err(system("mmap"))?;
@@ -292,8 +292,16 @@ impl HeapDevice for Plain {
     }
 
     unsafe fn pin(&self, at: usize, bytes: usize) -> Result<()> {
-        lock(&self.pinned).push((at, bytes));
+        let mut pinned = lock(&self.pinned);
+        if self.pe == 1 && self.ways.most_pins != 0 && pinned.len() >= self.ways.most_pins {
+            return Err(Error::Device("no more memory can be pinned".into()));
+        }
+        pinned.push((at, bytes));
         Ok(())
+    }
+
+    fn shares_atomics(&self) -> bool {
+        !self.ways.own_atomics
     }
 
     fn unpin(&self, at: usize) -> Result<()> {

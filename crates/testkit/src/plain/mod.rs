@@ -44,6 +44,10 @@ pub struct Ways {
     pub each: bool,
     /// Kernels of processes take turns.
     pub turns: bool,
+    /// Atomic operations on memory of the host are not atomic against those of CPUs.
+    pub own_atomics: bool,
+    /// The device of PE 1 pins so many ranges of the host's memory and no more; 0: as many as are wanted.
+    pub most_pins: usize,
 }
 
 impl PlainDevice {
@@ -122,7 +126,7 @@ impl Device for PlainDevice {
             chunks: !self.ways.one_chunk,
         };
         let left = if pe == 0 { self.fails_after.load(Ordering::Relaxed) } else { 0 };
-        let plain = Arc::new(Plain::new(pe, identity, self.ways.moved, left));
+        let plain = Arc::new(Plain::new(pe, identity, self.ways, left));
         self.made.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&plain));
         Ok(Some(plain))
     }

@@ -223,6 +223,49 @@ fn counts_go_round() {
     }
 }
 
+/// Streams stop where one PE puts nothing more into its stream: those that wait for it say so, and the others wait for one
+/// that waits, too.
+#[test]
+fn a_stream_that_waits_is_seen_and_for_whom() {
+    for (n, seed) in (2..10).flat_map(|n| (0..40).map(move |seed| (n, seed))) {
+        let mut random = Random(seed * 19 + n as u64);
+        let mut streams = Streams::new(n);
+        let before = 1 + random.below(4);
+        (0..before).for_each(|_| streams.meet(&everybody(n), 0, Kind::Eager));
+        let late = random.below(n);
+        let (ends, counts) = (streams.steps[late].len(), streams.counts[&(late, 0)].clone());
+        (0..3).for_each(|_| streams.meet(&everybody(n), 0, Kind::Eager));
+        streams.steps[late].truncate(ends);
+        streams.counts.insert((late, 0), counts);
+        let (mut memory, mut next) = (BTreeMap::new(), vec![0; n]);
+        loop {
+            let may = |pe: &usize| {
+                next[*pe] < streams.steps[*pe].len() && ready_again(&streams.steps[*pe], next[*pe], &memory)
+            };
+            let ready: Vec<usize> = (0..n).filter(may).collect();
+            let Some(&pe) = ready.get(random.below(ready.len().max(1))) else { break };
+            if let Step::Memory(MemOp::Write32 { at, value }) = &streams.steps[pe][next[pe]] {
+                memory.insert(*at, *value);
+            }
+            next[pe] += 1;
+        }
+        let word = |words, owner, writer| address(0, words, owner, writer);
+        let pes = everybody(n);
+        for pe in 0..n {
+            let group = Group { pes: &pes, me: pe, word: &word };
+            let mut read = |at| Ok(memory.get(&at).copied().unwrap_or(0));
+            let awaited = group.awaited(&streams.counts[&(pe, 0)], &mut read).unwrap();
+            // The word of which PE it really is.
+            let really = streams.steps[pe].get(next[pe]).map(|step| match step {
+                Step::Memory(MemOp::Wait32 { at, .. }) => (*at / 8 % 100) as i32,
+                other => panic!("stands at {other:?}"),
+            });
+            assert_eq!(awaited.map(|(pe, _)| pe), really, "PE {pe} of {n}, seed {seed}, {late} is late");
+            assert_eq!(really.is_none(), pe == late);
+        }
+    }
+}
+
 #[test]
 fn a_meeting_fits_into_one_call_of_the_driver() {
     let word = |words, owner, writer| address(0, words, owner, writer);
