@@ -19,10 +19,44 @@ if(NOT TARGET dushmem::dushmem)
     INTERFACE_LINK_LIBRARIES "-pthread;util;rt;dl;m;gcc_s")
 endif()
 
-# dushmem_add_kernels(TARGET SOURCE...): compiles sources with kernels for the CPU by dushcc, with the
-# target's include folders and definitions, adds the objects to the target, and links dushmem::dushmem
-# unless the target links dushmem::static already.
+# nvcc, as dushcc looks for it, in dushmem_NVCC; and the library of CUDA's runtime, in dushmem_CUDART.
+macro(dushmem_find_cuda)
+  if(NOT dushmem_NVCC)
+    if(NOT "$ENV{DUSHMEM_NVCC}" STREQUAL "")
+      set(dushmem_NVCC "$ENV{DUSHMEM_NVCC}" CACHE FILEPATH "nvcc, for kernels of dushmem")
+    else()
+      find_program(dushmem_NVCC nvcc PATHS ENV CUDA_HOME ENV CUDA_PATH /usr/local/cuda PATH_SUFFIXES bin)
+    endif()
+  endif()
+  if(NOT dushmem_NVCC)
+    message(FATAL_ERROR "dushmem_add_kernels: DEVICE cuda needs nvcc: install the CUDA toolkit, or name nvcc in the "
+                        "environment variable DUSHMEM_NVCC, or in -Ddushmem_NVCC=FILE")
+  endif()
+  get_filename_component(dushmem_toolkit "${dushmem_NVCC}" REALPATH)
+  get_filename_component(dushmem_toolkit "${dushmem_toolkit}" DIRECTORY)
+  find_library(dushmem_CUDART cudart_static
+    HINTS "${dushmem_toolkit}/.." PATH_SUFFIXES lib64 lib targets/${CMAKE_SYSTEM_PROCESSOR}-linux/lib)
+  if(NOT dushmem_CUDART)
+    message(FATAL_ERROR "dushmem_add_kernels: there is no libcudart_static.a beside ${dushmem_NVCC}; name it in "
+                        "-Ddushmem_CUDART=FILE")
+  endif()
+endmacro()
+
+# dushmem_add_kernels(TARGET SOURCE... [DEVICE cpu|cuda] [OPTIONS OPTION...]): compiles sources with kernels by dushcc, for
+# the CPU, or for NVIDIA's GPUs, with the target's include folders and definitions and these options of dushcc, adds the
+# objects to the target, and links dushmem::dushmem unless the target links dushmem::static already. A target's kernels
+# are all for the same device.
 function(dushmem_add_kernels target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "DEVICE" "OPTIONS")
+  if(NOT arg_DEVICE)
+    set(arg_DEVICE cpu)
+  endif()
+  if(NOT arg_DEVICE STREQUAL "cpu" AND NOT arg_DEVICE STREQUAL "cuda")
+    message(FATAL_ERROR "dushmem_add_kernels: DEVICE ${arg_DEVICE}: there are cpu and cuda")
+  endif()
+  if(NOT arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "dushmem_add_kernels: no sources for ${target}; write them before DEVICE and OPTIONS")
+  endif()
   if(NOT TARGET "${target}")
     message(FATAL_ERROR "dushmem_add_kernels: ${target} is not a target: call add_executable or add_library before")
   endif()
@@ -35,9 +69,19 @@ function(dushmem_add_kernels target)
   if(NOT linker)
     set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
   endif()
+  get_target_property(device ${target} dushmem_DEVICE)
+  if(device AND NOT device STREQUAL arg_DEVICE)
+    message(FATAL_ERROR "dushmem_add_kernels: ${target} has kernels for ${device}, and can't have some for ${arg_DEVICE}")
+  endif()
+  set_target_properties(${target} PROPERTIES dushmem_DEVICE ${arg_DEVICE})
+  set(compiler "${dushmem_DUSHCC}")
+  if(arg_DEVICE STREQUAL "cuda")
+    dushmem_find_cuda()
+    set(compiler "${CMAKE_COMMAND}" -E env "DUSHMEM_NVCC=${dushmem_NVCC}" "${dushmem_DUSHCC}" --device=cuda)
+  endif()
   set(includes "$<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>")
   set(definitions "$<TARGET_PROPERTY:${target},COMPILE_DEFINITIONS>")
-  foreach(source IN LISTS ARGN)
+  foreach(source IN LISTS arg_UNPARSED_ARGUMENTS)
     get_filename_component(path "${source}" ABSOLUTE)
     get_filename_component(name "${source}" NAME)
     set(object "${CMAKE_CURRENT_BINARY_DIR}/${target}.kernels/${name}.o")
@@ -53,11 +97,11 @@ function(dushmem_add_kernels target)
     add_custom_command(
       OUTPUT "${object}"
       COMMAND "${CMAKE_COMMAND}" -E make_directory "${CMAKE_CURRENT_BINARY_DIR}/${target}.kernels"
-      COMMAND "${dushmem_DUSHCC}" -fPIC
+      COMMAND ${compiler} -fPIC
               "$<$<CONFIG:Debug>:-g>" "$<$<NOT:$<CONFIG:Debug>>:-O2>"
               "$<$<BOOL:${includes}>:-I$<JOIN:${includes},;-I>>"
               "$<$<BOOL:${definitions}>:-D$<JOIN:${definitions},;-D>>"
-              -MD -MF "${object}.d" -MT "${object}" -c ${options} "${path}" -o "${object}"
+              -MD -MF "${object}.d" -MT "${object}" -c ${arg_OPTIONS} ${options} "${path}" -o "${object}"
       DEPENDS "${path}" ${depfile}
       COMMAND_EXPAND_LISTS VERBATIM)
     target_sources(${target} PRIVATE "${object}")
@@ -66,6 +110,9 @@ function(dushmem_add_kernels target)
   get_target_property(linked ${target} LINK_LIBRARIES)
   if(NOT "dushmem::static" IN_LIST linked)
     target_link_libraries(${target} PRIVATE dushmem::dushmem)
+  endif()
+  if(arg_DEVICE STREQUAL "cuda")
+    target_link_libraries(${target} PRIVATE "${dushmem_CUDART}" dl rt pthread)
   endif()
 endfunction()
 

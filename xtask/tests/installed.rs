@@ -3,8 +3,9 @@ use dushmem_testkit::folder::Folder;
 use dushmem_testkit::installation::{prefix, root};
 use dushmem_testkit::job::{Job, Outcome};
 use dushmem_testkit::tools::installed;
+use std::ffi::OsStr;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 #[track_caller]
@@ -174,6 +175,105 @@ fn cmake_finds_the_package_and_builds_kernels() {
     fs::write(source.join("with blank/value.h"), "#define VALUE (ANSWER + 2)\n").unwrap();
     output(Command::new("cmake").arg("--build").arg(&build));
     assert_eq!(output(&mut Command::new(build.join("kernel"))), "44\n");
+}
+
+/// A project with kernels for GPUs: what configuring it says, and its build folder.
+fn cuda_project(folder: &Folder, lines: &str, nvcc: Option<&OsStr>) -> (bool, String, PathBuf) {
+    let (source, build) = (folder.join("source"), folder.join("build"));
+    fs::create_dir_all(&source).unwrap();
+    let text = format!(
+        "cmake_minimum_required(VERSION 3.16)\nproject(kernels CXX)\nfind_package(dushmem REQUIRED)\n{lines}"
+    );
+    fs::write(source.join("CMakeLists.txt"), text).unwrap();
+    fs::copy(root().join("examples/kernel/ring.hip.cpp"), source.join("ring.hip.cpp")).unwrap();
+    fs::write(source.join("value.h"), "#define VALUE 1\n").unwrap();
+    let kernel = "#include \"value.h\"\n#include <dushmem.h>\n__global__ void k(int *a) { *a = VALUE; }\n\
+        int main() { int *a = 0; k<<<1, 1>>>(a); return cudaDeviceSynchronize() != cudaSuccess; }\n";
+    fs::write(source.join("kernel.cu"), kernel).unwrap();
+    let mut configure = Command::new("cmake");
+    configure.arg("-S").arg(&source).arg("-B").arg(&build);
+    configure.arg(format!("-DCMAKE_PREFIX_PATH={}", prefix().display()));
+    for name in ["DUSHMEM_NVCC", "CUDA_HOME", "CUDA_PATH"] {
+        configure.env_remove(name);
+    }
+    if let Some(nvcc) = nvcc {
+        configure.env("DUSHMEM_NVCC", nvcc);
+    }
+    let done = configure.output().expect("cmake starts");
+    let said = String::from_utf8_lossy(&done.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
+    (done.status.success(), said, build)
+}
+
+#[test]
+fn cmake_says_what_kernels_for_gpus_lack() {
+    if !installed("cmake") || !installed("make") {
+        return;
+    }
+    let refused = |name: &str, lines: &str, nvcc: Option<&OsStr>, parts: &[&str]| {
+        let folder = Folder::new(&format!("cmake-{name}"));
+        let (good, said, _) = cuda_project(&folder, &format!("add_executable(a)\n{lines}\n"), nvcc);
+        assert!(!good && parts.iter().all(|part| said.contains(part)), "{name}: {said}");
+    };
+    let cuda = "dushmem_add_kernels(a kernel.cu DEVICE cuda)";
+    if !installed("nvcc") && !Path::new("/usr/local/cuda/bin/nvcc").exists() {
+        refused("none", cuda, None, &["DEVICE cuda needs nvcc", "DUSHMEM_NVCC"]);
+    }
+    // Anything that runs, without a toolkit around it.
+    let folder = Folder::new("cmake-bare");
+    fs::copy("/bin/true", folder.join("nvcc")).unwrap();
+    if !Path::new("/usr/lib/x86_64-linux-gnu/libcudart_static.a").exists() {
+        let bare = folder.join("nvcc");
+        refused("bare", cuda, Some(bare.as_os_str()), &["libcudart_static.a", "-Ddushmem_CUDART"]);
+    }
+    refused(
+        "other",
+        "dushmem_add_kernels(a kernel.cu DEVICE rocm)",
+        None,
+        &["DEVICE rocm: there are cpu and cuda"],
+    );
+    let both = "dushmem_add_kernels(a ring.hip.cpp)\nset(dushmem_NVCC nvcc)\ndushmem_add_kernels(a kernel.cu DEVICE cuda)";
+    refused("both", both, None, &["a has kernels for cpu, and can't have some for cuda"]);
+    refused("no-sources", "dushmem_add_kernels(a DEVICE cpu)", None, &["no sources for a"]);
+}
+
+#[test]
+fn cmake_builds_kernels_for_gpus() {
+    let Some(nvcc) = std::env::var_os("DUSHMEM_NVCC") else {
+        println!("skipped: DUSHMEM_NVCC names no nvcc");
+        return;
+    };
+    if !installed("cmake") || !installed("make") {
+        return;
+    }
+    let folder = Folder::new("cmake-cuda");
+    let lines = "add_executable(ring)\n\
+        dushmem_add_kernels(ring ring.hip.cpp DEVICE cuda OPTIONS -arch=sm_90)\n\
+        add_executable(static)\n\
+        target_link_libraries(static PRIVATE dushmem::static)\n\
+        dushmem_add_kernels(static kernel.cu DEVICE cuda OPTIONS -arch=sm_90 -lineinfo)\n";
+    let (good, said, build) = cuda_project(&folder, lines, Some(&nvcc));
+    assert!(good, "{said}");
+    let make = || output(Command::new("cmake").arg("--build").arg(&build));
+    make();
+    let with_code = |name: &str| {
+        let program = fs::read(build.join(name)).unwrap();
+        program.windows(10).any(|part| part == b".nv_fatbin")
+    };
+    assert!(with_code("ring") && with_code("static"));
+    let libraries = |name: &str| output(Command::new("ldd").arg(build.join(name)));
+    assert!(libraries("ring").contains("libdushmem.so.0") && !libraries("static").contains("libdushmem"));
+    // It looks for the driver, which it is told is elsewhere.
+    let mut job = Command::new(prefix().join("bin/dushrun"));
+    job.args(["-n", "2"]).arg(build.join("ring")).env("DUSHMEM_CUDA_LIBRARY", folder.join("none.so"));
+    let ran = job.env("DUSHMEM_DEVICE", "cuda").output().unwrap();
+    let said = String::from_utf8_lossy(&ran.stderr);
+    assert!(!ran.status.success() && said.contains("none.so"), "{said}");
+    // A changed header is seen.
+    let object = build.join("static.kernels/kernel.cu.o");
+    let before = fs::read(&object).unwrap();
+    fs::write(folder.join("source/value.h"), "#define VALUE 2\n").unwrap();
+    make();
+    assert!(fs::read(&object).unwrap() != before);
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! The program of `dushbench gpu`, compiled for the CPU: every row comes, and what it moves is right.
 use dushmem_testkit::folder::Folder;
 use dushmem_testkit::installation::{prefix, root};
-use dushmem_testkit::tools::installed;
 use std::process::Command;
 
 #[test]
@@ -38,22 +37,16 @@ fn the_measuring_program_moves_what_it_measures() {
 /// NCCL's rows, by a library that takes its place: the same collectives, with the same contents.
 #[test]
 fn the_program_with_nccl_moves_what_it_measures() {
-    let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".into());
-    if !installed(&compiler) {
-        return;
-    }
     let folder = Folder::new("beside-nccl");
     let (program, library) = (folder.join("beside"), folder.join("libnccl.so.2"));
-    let compile = |command: &mut Command| {
-        let compiled = command.output().expect("a compiler starts");
+    let compile = |options: &[&str], to: &std::path::Path, source: &str| {
+        let mut command = Command::new(prefix().join("bin/dushcc"));
+        let compiled = command.args(options).arg("-O1").arg("-o").args([to, &root().join(source)]).output();
+        let compiled = compiled.expect("dushcc starts");
         assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
     };
-    let source = root().join("crates/bench/gpu/nccl.cu");
-    compile(Command::new(prefix().join("bin/dushcc")).arg("-O1").arg("-o").args([&program, &source]));
-    let fake = root().join("crates/bench/tests/fake_nccl.cpp");
-    compile(
-        Command::new(compiler).args(["-std=c++17", "-O1", "-shared", "-fPIC", "-o"]).args([&library, &fake]),
-    );
+    compile(&[], &program, "crates/bench/gpu/nccl.cu");
+    compile(&["-shared", "-fPIC"], &library, "crates/bench/tests/fake_nccl.cu");
     let run = |each: &str, windows: &str, nccl: &std::path::Path| {
         let mut job = Command::new("timeout");
         job.args(["120".as_ref(), program.as_os_str(), "2".as_ref(), "collectives".as_ref()]);

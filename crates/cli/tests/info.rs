@@ -149,6 +149,13 @@ fn gpus_are_shown_with_how_they_are_shared() {
     assert_eq!((&gpus[1]["ordinal"], &gpus[1]["memory"]), (&1.into(), &(3u64 << 30).into()));
     assert_eq!((&gpus[0]["heap_in_chunks"], &gpus[0]["mps"]), (&true.into(), &false.into()));
     assert!(facts["why_no_driver"].is_null());
+    // What they can do with each other's memory.
+    assert!(text.contains("\nGPU links:  each to each other: load, store and atomic operations\n"), "{text}");
+    assert_eq!(gpus[1]["links"], serde_json::json!([{"to": 0, "can": "load, store and atomic operations"}]));
+    let some = with_gpus("3").env("CUDA_STANDIN_NO_PEERS", "0-2").env("CUDA_STANDIN_NO_PEER_ATOMICS", "1-2");
+    let line = "\nGPU links:  0 and 2: nothing; 1 and 2: load and store, no atomic operations; all others: load, store";
+    assert!(some.run().success().stdout.contains(line));
+    assert!(!with_gpus("1").run().success().stdout.contains("GPU links"));
     // What programs see counts.
     let one = cuda(with_gpus("2").env("CUDA_VISIBLE_DEVICES", uuids[1]));
     assert_eq!(one["gpus"].as_array().map(Vec::len), Some(1));

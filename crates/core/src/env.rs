@@ -515,11 +515,14 @@ mod tests {
         assert_eq!(slots(&[("NVSHMEM_MAX_TEAMS", "32"), ("DUSHMEM_TEAM_SLOTS", "64")]), Ok(64));
         assert!(slots(&[("NVSHMEM_MAX_TEAMS", "many")]).is_err());
         assert_eq!(read(SHMEM, &[("NVSHMEM_MAX_TEAMS", "32")]).unwrap().team_slots, 256);
+        let blocks = |pairs: &[(&str, &str)]| read(NVSHMEM, pairs).map(|settings| settings.collective_blocks);
+        assert_eq!((blocks(&[]), blocks(&[("NVSHMEM_MAX_CTAS", "16")])), (Ok(0), Ok(16)));
+        assert!(blocks(&[("DUSHMEM_MAX_CTAS", "-1")]).is_err());
         // Known without effect: whatever the value.
         assert!(
             read(NVSHMEM, &[("NVSHMEM_IB_SL", "x"), ("NVSHMEM_QP_DEPTH", "")]).unwrap().warnings.is_empty()
         );
-        assert_eq!(VARIABLES.iter().filter(|v| v.prefixes.contains(&"NVSHMEM") && !v.has_effect).count(), 90);
+        assert_eq!(VARIABLES.iter().filter(|v| v.prefixes.contains(&"NVSHMEM") && !v.has_effect).count(), 89);
     }
 
     #[test]

@@ -3,6 +3,7 @@ use crate::driver::{self, Driver as Loaded};
 use crate::error::Driven;
 use crate::types::{self, *};
 use core::ffi::CStr;
+pub use dushmem_core::device_heap::driver::Link;
 
 /// The driver, or why there is none.
 #[derive(Clone, Debug)]
@@ -43,6 +44,8 @@ pub struct Gpu {
     pub vmm: bool,
     /// Where it is plugged in.
     pub pci: String,
+    /// What it can do with the memory of the other devices, by their numbers.
+    pub links: Vec<(u32, Link)>,
 }
 
 /// Asks the driver. Makes no context.
@@ -81,6 +84,13 @@ pub(crate) fn attribute(driver: &Loaded, device: types::Device, attribute: u32) 
         Ok(()) => value,
         Err(_) => 0,
     }
+}
+
+/// What a device can do with the memory of the others.
+fn links(driver: &Loaded, own: types::Device) -> Vec<(u32, Link)> {
+    let others = ordinals(driver).filter_map(|ordinal| Some((ordinal as u32, device(driver, ordinal).ok()?)));
+    let others = others.filter(|(_, other)| *other != own);
+    others.map(|(ordinal, other)| (ordinal, crate::links::between(driver, own, other))).collect()
 }
 
 /// A device's identity.
@@ -127,6 +137,7 @@ impl Gpu {
             multiprocessors: number(ATTRIBUTE_MULTIPROCESSORS),
             mps: number(ATTRIBUTE_MPS) != 0,
             vmm: has_chunks(driver, device),
+            links: links(driver, device),
             pci: format!("{domain:04x}:{bus:02x}:{slot:02x}.0"),
         })
     }

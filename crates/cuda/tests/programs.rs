@@ -68,12 +68,30 @@ fn run(name: &str, knobs: &[(&str, &str)]) {
     run_and(name, &[], knobs, |_, _, _| ());
 }
 
-/// The same; `look` at the number of PEs, whether they run at the same time, and what was said on standard error.
+/// On two devices: a PE each, two each, and one that is alone on its own; programs choose by their number.
+fn run_on_two(name: &str, knobs: &[(&str, &str)]) {
+    let two = [("CUDA_STANDIN_DEVICES", "2"), ("CUDA_STANDIN_FLUSHES", "1")];
+    let jobs = [(2, "0"), (3, "0"), (4, "0"), (4, "1")];
+    run_with(name, &[], &jobs, &[&two, knobs].concat(), |_, _, _| ());
+}
+
+/// As `run`; `look` at the number of PEs, whether they run at the same time, and what was said on standard error.
 fn run_and(name: &str, flags: &[&str], knobs: &[(&str, &str)], look: fn(usize, bool, &str)) {
+    run_with(name, flags, &[(1, "0"), (2, "0"), (2, "1"), (3, "0"), (4, "1")], knobs, look);
+}
+
+/// With these numbers of PEs, under MPS or not.
+fn run_with(
+    name: &str,
+    flags: &[&str],
+    jobs: &[(usize, &str)],
+    knobs: &[(&str, &str)],
+    look: fn(usize, bool, &str),
+) {
     let folder = Folder::new("cuda");
     let text = fs::read_to_string(root().join(format!("tests/cuda/{name}.cu"))).unwrap();
     let Some(program) = compiled(&text, name, flags, &folder) else { return };
-    for (pes, mps) in [(1, "0"), (2, "0"), (2, "1"), (3, "0"), (4, "1")] {
+    for &(pes, mps) in jobs {
         let mut job = job(pes, &program).env("CUDA_STANDIN_MPS", mps);
         for (name, value) in knobs {
             job = job.env(name, value);
@@ -137,6 +155,26 @@ fn stream_order() {
 #[test]
 fn stream_graphs() {
     run("stream_graphs", &[("CUDA_STANDIN_HOST_ACCESS", "1")]);
+}
+
+#[test]
+fn host_mixed_on_two_devices() {
+    run_on_two("host_mixed", &[]);
+}
+
+#[test]
+fn memory_model_on_two_devices() {
+    run_on_two("memory_model", &[]);
+}
+
+#[test]
+fn stream_order_on_two_devices() {
+    run_on_two("stream_order", &[("CUDA_STANDIN_HOST_ACCESS", "1")]);
+}
+
+#[test]
+fn stream_collectives_on_two_devices() {
+    run_on_two("stream_collectives", &[]);
 }
 
 /// Two devices, so that none is chosen before the launch.

@@ -209,7 +209,7 @@ fn what_hangs_or_crashes_is_ended_with_all_that_it_has_started() {
     let (code, said) = pack.run(&["--jobs", "2", "--limit", "3", "one-plain"]);
     assert_eq!(code, Some(1), "{said}");
     // Two that hang at the same time, 2 and 3 s; with more PEs they are not tried.
-    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
     let verdicts = |program: &str| pack.verdicts(program);
     let each = |one: &str, two: &str| vec![(1, one.to_owned()), (2, two.to_owned())];
     assert_eq!(verdicts("hangs"), each("HANGS", "not run"));
@@ -237,7 +237,7 @@ fn the_budget_is_kept() {
     let begun = Instant::now();
     let (_, said) =
         pack.run(&["--jobs", "2", "--budget", "3", "--grace", "0", "--only", "slow", "one-plain"]);
-    assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
     assert_eq!(pack.verdicts("slow"), [(1, "not run".to_owned())], "{said}");
     assert!(said.contains("the time was up while it ran"), "{said}");
     pack.nothing_is_left();

@@ -12,8 +12,15 @@ plan() {
 # GPUs of this machine.
 gpus() { echo "${GPUS:-$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')}"; }
 
-# Where the machine's NVSHMEM is.
-wheel() { python3 -c 'import nvidia.nvshmem as n; print(list(n.__path__)[0])' 2>/dev/null; }
+# Where a wheel of NVIDIA's is on this machine: nvshmem, nccl.
+wheel() { python3 -c "import nvidia.$1 as n; print(list(n.__path__)[0])" 2>/dev/null; }
+# The options of dushbench for those that there are.
+others() {
+  local name at
+  for name in nvshmem nccl; do
+    at=$(wheel $name) && printf '%s\n%s\n' "--$name" "$at"
+  done
+}
 
 info() {
   {

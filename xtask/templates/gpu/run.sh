@@ -124,7 +124,7 @@ stage() {
 
 # Compiles what is missing, as many at a time as there are CPUs.
 build() {
-  local name words from=$SECONDS nvshmem peer
+  local name words from=$SECONDS peers=nccl given
   mkdir -p "$here/programs"
   while read -r name words; do
     [ -x "$here/programs/$name" ] && continue
@@ -137,24 +137,24 @@ build() {
       dushcc $words -o "$here/programs/$name" >"$logs/build.$name.log" 2>&1 || echo "FAIL build $name: $(grep -m1 -i error "$logs/build.$name.log")"
     ) &
   done < <(awk '{ print ($1 ~ /^(names|coll)/ ? 0 : 1), $0 }' "$here/build.txt" | sort -s -k1,1n | cut -d' ' -f2-)
-  nvshmem=$(wheel)
-  for peer in none ${nvshmem:+nvshmem}; do
-    [[ bench =~ $only ]] || continue
+  if [[ bench =~ $only ]]; then
+    mapfile -t given < <(others)
+    case " ${given[*]} " in *' --nvshmem '*) peers=nvshmem,nccl ;; esac
     (
       trap - EXIT
-      dushbench gpu --build-only --programs "$here/programs" --peer "$peer" ${nvshmem:+--nvshmem "$nvshmem"} >"$logs/build.$peer.log" 2>&1 ||
-        { echo "FAIL build bench ($peer):"; tail -3 "$logs/build.$peer.log"; }
+      dushbench gpu --build-only --programs "$here/programs" --peer "$peers" "${given[@]}" >"$logs/build.bench.log" 2>&1 ||
+        { echo "FAIL build bench:"; tail -3 "$logs/build.bench.log"; }
     ) &
-  done
+  fi
   wait
   echo "==== build: $(find "$here/programs" -type f | wc -l) programs; $((SECONDS - from)) s"
 }
 
 # The libraries beside each other in one run. The others are the machine's.
 bench() {
-  local nvshmem left=$((budget - SECONDS + start))
-  nvshmem=$(wheel)
-  timeout -k 10 $((left + 20)) dushbench gpu --programs "$here/programs" --out "$out" --budget $((left > 60 ? left - 60 : 1)) --limit 60 ${nvshmem:+--nvshmem "$nvshmem"} "$@" 2>&1 | tee "$logs/bench.txt"
+  local given left=$((budget - SECONDS + start))
+  mapfile -t given < <(others)
+  timeout -k 10 $((left + 20)) dushbench gpu --programs "$here/programs" --out "$out" --budget $((left > 90 ? left - 90 : 1)) --limit 90 "${given[@]}" "$@" 2>&1 | tee "$logs/bench.txt"
   [ "${PIPESTATUS[0]}" -le 1 ] || bad=1
 }
 

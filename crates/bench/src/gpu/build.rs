@@ -96,6 +96,10 @@ impl Workshop {
         fs::create_dir_all(&scratch).map_err(|why| at(&scratch, &why))?;
         let programs = programs.map_or_else(|| scratch.clone(), Path::to_path_buf);
         fs::create_dir_all(&programs).map_err(|why| at(&programs, &why))?;
+        for (name, text) in SOURCES {
+            let path = scratch.join(name);
+            fs::write(&path, text).map_err(|why| at(&path, &why))?;
+        }
         Ok(Workshop { programs, scratch, others, arch: arch.to_owned() })
     }
 
@@ -111,10 +115,6 @@ impl Workshop {
 
     /// Compiles and links.
     pub fn build(&self, library: Library) -> Result<(), String> {
-        for (name, text) in SOURCES {
-            let path = self.scratch.join(name);
-            fs::write(&path, text).map_err(|why| at(&path, &why))?;
-        }
         let own = env::current_exe().map_err(|why| at(Path::new("dushbench"), &why))?;
         let prefix = own.parent().and_then(Path::parent).unwrap_or(Path::new("/"));
         let nvcc = nvcc();

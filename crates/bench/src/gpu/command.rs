@@ -96,9 +96,17 @@ fn run(args: &Args) -> Result<bool, String> {
     let others = Others { nvshmem, nccl: build::nccl(args.nccl.as_deref()) };
     let workshop = build::Workshop::new(args.programs.as_deref(), others, &args.arch)?;
     if args.build_only {
-        // One program with NCCL.
-        let mut programs = libraries.iter().filter(|&&library| library != Library::NcclWindows);
-        return programs.try_for_each(|&library| workshop.build(library)).map(|()| true);
+        // One program with NCCL, all at the same time.
+        let programs = libraries.iter().filter(|&&library| library != Library::NcclWindows);
+        let built = std::thread::scope(|scope| {
+            let workshop = &workshop;
+            let workers: Vec<_> =
+                programs.map(|&library| scope.spawn(move || workshop.build(library))).collect();
+            let done = workers.into_iter().map(|worker| worker.join());
+            done.map(|done| done.unwrap_or_else(|_| Err("a thread that compiles panicked".to_owned())))
+                .collect::<Result<Vec<()>, String>>()
+        });
+        return built.map(|_| true);
     }
     for &library in &libraries {
         workshop.provide(library)?;

@@ -1,5 +1,5 @@
 //! GPUs, how PEs share them, and where kernels run.
-use dushmem_backends::cuda::facts::{Facts as Cuda, Gpu};
+use dushmem_backends::cuda::facts::{Facts as Cuda, Gpu, Link};
 use dushmem_boot::env::DeviceKind;
 use serde_json::{Value as Json, json};
 use std::fmt::Write;
@@ -95,6 +95,10 @@ impl Gpus {
         if !sharing.is_empty() {
             let _ = writeln!(out, "GPU shared: {sharing}");
         }
+        let gpus = self.cuda.driver.as_ref().map_or(&[][..], |driver| &driver.gpus);
+        if let Some(text) = links(gpus) {
+            let _ = writeln!(out, "GPU links:  {text}");
+        }
         let places =
             [("a program with kernels for GPUs", &self.kernels), ("a program for the CPU", &self.host)];
         for (program, place) in places {
@@ -123,6 +127,7 @@ impl Gpus {
                 "compute_capability": [gpu.compute.0, gpu.compute.1],
                 "multiprocessors": gpu.multiprocessors,
                 "mps": gpu.mps,
+                "links": gpu.links.iter().map(|(to, link)| json!({"to": to, "can": can(*link)})).collect::<Vec<_>>(),
                 "heap_in_chunks": gpu.vmm,
             })
         };
@@ -140,6 +145,29 @@ impl Gpus {
             "program_for_cpu": place(&self.host),
         })
     }
+}
+
+/// What one GPU can do with another one's memory.
+fn can(link: Link) -> &'static str {
+    match link {
+        Link::Whole => "load, store and atomic operations",
+        Link::WithoutAtomics => "load and store, no atomic operations",
+        Link::Missing => "nothing",
+        Link::Unseen => "not known",
+    }
+}
+
+/// What GPUs can do with each other's memory, where there are several; pairs that can do less than the others by name.
+fn links(gpus: &[Gpu]) -> Option<String> {
+    let all = gpus.iter().flat_map(|gpu| gpu.links.iter().map(|(to, link)| (gpu.ordinal, *to, *link)));
+    let pairs: Vec<(u32, u32, Link)> = all.filter(|(from, to, _)| from < to).collect();
+    let (.., first) = pairs.first()?;
+    if pairs.iter().all(|(.., link)| link == first) {
+        return Some(format!("each to each other: {}", can(*first)));
+    }
+    let less = pairs.iter().filter(|(.., link)| *link != Link::Whole);
+    let told: Vec<String> = less.map(|(a, b, link)| format!("{a} and {b}: {}", can(*link))).collect();
+    Some(format!("{}; all others: {}", told.join("; "), can(Link::Whole)))
 }
 
 fn line(gpu: &Gpu, out: &mut String) {

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <cuda_runtime.h>
 #include <fcntl.h>
 #include <new>
 #include <sched.h>
@@ -118,8 +119,8 @@ int ncclGroupEnd() {
   receives.clear();
   return 0;
 }
-int ncclMemAlloc(void **at, size_t bytes) { return *at = std::malloc(bytes), *at ? 0 : INVALID; }
-int ncclMemFree(void *at) { return std::free(at), 0; }
+int ncclMemAlloc(void **at, size_t bytes) { return cudaMalloc(at, bytes) == cudaSuccess ? 0 : INVALID; }
+int ncclMemFree(void *at) { return cudaFree(at) == cudaSuccess ? 0 : INVALID; }
 int ncclCommWindowRegister(Comm *, void *at, size_t, void **window, int flags) { return *window = at, flags == 1 ? 0 : INVALID; }
 int ncclCommWindowDeregister(Comm *, void *) { return 0; }
 }
