@@ -56,8 +56,13 @@ impl DeviceHeap {
         let strict = if world.settings().strict { KernelState::STRICT } else { 0 };
         let threads = self.agreed.sharing == Sharing::Threads && self.agreed.on_one as usize == self.plan.pes;
         let near = if threads && matches!(self.kind, HeapKind::Device) { KernelState::NEAR } else { 0 };
-        let reached = |pe: usize| if world.kernels_reach(pe) { self.delta[pe] as i64 } else { KernelState::UNREACHABLE };
-        let everybody = world.teams().get(handles::WORLD).map_or(KernelState::NONE.world, |team| self.entry(world, &team));
+        let reached = |pe: usize| {
+            if world.kernels_reach(pe) { self.delta[pe] as i64 } else { KernelState::UNREACHABLE }
+        };
+        let everybody = world
+            .teams()
+            .get(handles::WORLD)
+            .map_or(KernelState::NONE.world, |team| self.entry(world, &team));
         KernelState {
             magic: KernelState::MAGIC,
             my_pe: world.my_pe(),
