@@ -1,6 +1,8 @@
 // What calls in kernels cost: puts by scope, size and alignment, single words, and on two PEs or more signals, barriers and
 // reductions. Measures one library: dushmem, or with -DNVSHMEM that one, which has no calls with scratch memory and no
 // handles. PE 0 prints a line a row: row <what> <bytes> <value> <unit>, separated by tabs; what was put is compared first.
+// How many loads a thread has under way where a block's copy needs no call: compile with -DDUSHMEM_IMPL_SHORT_DEPTH=2, 4, 8
+// and compare "block of 1024", "32 blocks" and "132 blocks".
 // Usage: under a launcher; with an argument it takes samples so short that they only show that all of it runs.
 #include <algorithm>
 #include <cstdio>
@@ -154,6 +156,12 @@ __global__ void g_each(int *at, int pe, int times) {
   for (int i = 0; i < times; i++) sum += CALL(int_g)(at + (sum & 1), pe);
   if (sum == 12345) at[1] = sum;
 }
+// Each from a place that no other decides: their loads may be under way together.
+__global__ void g_apart(const int *at, int pe, int times) {
+  int sum = 0;
+  for (int i = 0; i < times; i++) sum += CALL(int_g)(at + (i & 63), pe);
+  if (sum == 12345) *(volatile int *)at = sum;
+}
 __global__ void p_coalesced(int *at, const int *from, size_t count, int pe) {
   for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < count; i += (size_t)gridDim.x * blockDim.x)
     CALL(int_p)(at + i, from[i], pe);
@@ -177,6 +185,7 @@ static void word_rows(int *at, const int *from, size_t most) {
 #endif
   ns("int_p and quiet", p_quiet);
   ns("int_g", g_each);
+  ns("int_g, of words that don't depend on each other", g_apart);
   for (unsigned blocks : {1u, 132u}) {
     const size_t count = std::min<size_t>(most, blocks == 1 ? 4 << 20 : 256 << 20) / 4;
     const double us = timed(1, [=](int) { p_coalesced<<<blocks, 256, 0, stream>>>(at, from, count, peer); });

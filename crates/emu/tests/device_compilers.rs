@@ -194,6 +194,58 @@ fn nvcc_compiles_and_links_every_example() {
     all(&sources("examples/kernel", "nvcc"), |source| nvcc_takes(source, &CODE, false));
 }
 
+/// Kernels that do nothing but one call, and loops of it in blocks of 1024 threads.
+const CALLS: &str = r#"#include <dushmem/device.h>
+using namespace dushmem::device;
+#define CALL(name, call)                                                                                   \
+  __global__ void name(float *d, const float *s, size_t n, uint64_t *w, int pe) { call; }                  \
+  __global__ void __launch_bounds__(1024) name##_loop(float *d, const float *s, size_t n, uint64_t *w, int pe) { \
+    for (long i = 0; i < *w; i++) call;                                                                    \
+  }
+CALL(put_thread, put(d, s, n, pe))
+CALL(put_warp, put<scope::warp>(d, s, n, pe))
+CALL(put_block, put<scope::block>(d, s, n, pe))
+CALL(get_thread, get(d, s, n, pe))
+CALL(get_warp, get<scope::warp>(d, s, n, pe))
+CALL(get_block, get<scope::block>(d, s, n, pe))
+CALL(signal_thread, put_signal(d, s, n, w, 1, DUSHMEM_SIGNAL_SET, pe))
+CALL(signal_warp, put_signal<scope::warp>(d, s, n, w, 1, DUSHMEM_SIGNAL_SET, pe))
+CALL(signal_block, put_signal<scope::block>(d, s, n, w, 1, DUSHMEM_SIGNAL_ADD, pe))
+"#;
+
+/// A block of 1024 threads starts if its kernel has 64 registers at most, and a short copy costs several times as much if
+/// it has to go by way of local memory.
+#[test]
+fn copies_leave_registers_for_blocks_of_1024_threads() {
+    let Some(nvcc) = nvcc() else { return };
+    let folder = Folder::new("registers");
+    std::fs::write(folder.join("calls.cu"), CALLS).expect("the source");
+    let mut command = nvcc_command(&nvcc, &CODE);
+    command.args(["-Xptxas", "-v"]).arg(folder.join("calls.cu")).arg("-o").arg(folder.join("calls.o"));
+    let done = command.output().expect("nvcc starts");
+    let said = String::from_utf8_lossy(&done.stderr).into_owned() + &String::from_utf8_lossy(&done.stdout);
+    assert!(done.status.success(), "{said}");
+    let number = |text: &str, before: &str| -> u32 {
+        let words: Vec<&str> =
+            text[..text.find(before).unwrap_or_else(|| panic!("{text}"))].split_whitespace().collect();
+        words[words.len() - 1].parse().expect("a number")
+    };
+    let mut seen = 0;
+    for entry in said.split("Compiling entry function '").skip(1) {
+        // What follows are lines about the kernel, and then about the functions that it calls.
+        let (name, about) = entry.split_once('\'').expect("a name");
+        let registers = number(about, " registers");
+        assert!(registers <= 64, "{name}: {registers} registers");
+        // A thread alone has the most loads under way; what its loops keep beside them is theirs.
+        if !name.contains("thread") {
+            let spilled = number(about, " bytes spill stores");
+            assert_eq!(spilled, 0, "{name}: bytes that are kept in local memory");
+        }
+        seen += 1;
+    }
+    assert_eq!(seen, 2 * 2 * 9, "{said}");
+}
+
 #[test]
 fn nvcc_with_relocatable_device_code() {
     let sources =
