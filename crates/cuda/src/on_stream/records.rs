@@ -16,7 +16,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// First and longest pause between two looks.
-const PAUSES: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(4));
+const PAUSES: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(1));
 
 /// Notes a wait, with the time since when, or that there is none.
 pub type Note = Box<dyn Fn(Option<(WaitRecord, u64)>) + Send + Sync>;
@@ -221,8 +221,8 @@ impl Records {
     pub fn used(&self) {
         if !self.shared.used.load(Ordering::Relaxed) {
             self.shared.used.store(true, Ordering::Relaxed);
+            // It is not woken: a look for each operation would cost more than the operation.
             self.start();
-            self.shared.changed.notify_one();
         }
     }
 
