@@ -14,7 +14,6 @@ use crate::ptx::{FAR, Image};
 use crate::state::States;
 use crate::types::{self, *};
 use crate::waiting::Waiting;
-use core::ptr::null_mut;
 use dushmem_core::device::{DeviceMemory, Export, KernelState, KernelTeam};
 use dushmem_core::device_heap::driver::{Agreed, Sharing};
 use dushmem_core::error::{Error, Result};
@@ -44,20 +43,6 @@ static USED: Mutex<Vec<Used>> = Mutex::new(Vec::new());
 
 pub(crate) fn used() -> MutexGuard<'static, Vec<Used>> {
     lock(&USED)
-}
-
-/// Whether a stream of the program is being captured into a graph.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Capture {
-    /// No.
-    None,
-    /// Yes, into the capture of that number.
-    Active {
-        /// Differs from that of every other capture of the process.
-        id: u64,
-    },
-    /// It was, and something has made the capture fail.
-    Invalidated,
 }
 
 /// The device of a PE. Fields are dropped in this order.
@@ -276,44 +261,6 @@ impl Gpu {
     /// Blocks of the library's kernels that the device runs at the same time, if nothing else runs.
     pub fn resident_blocks(&self) -> u32 {
         self.loading.get().map_or(1, |loaded| loaded.blocks)
-    }
-
-    /// Whether a stream of the program is being captured.
-    pub fn capture(&self, stream: types::Stream) -> Driven<Capture> {
-        let driver = self.driver();
-        let _entered = self.context.enter()?;
-        let mut status = CAPTURE_NONE;
-        // SAFETY: a place for a number, and the program's stream.
-        unsafe { driver.stream_is_capturing(stream, &raw mut status) }?;
-        match status {
-            CAPTURE_NONE => Ok(Capture::None),
-            CAPTURE_ACTIVE => {
-                let mut id = 0;
-                // SAFETY: places for two numbers; what is null is not asked for.
-                unsafe {
-                    if let Err(Failure { code: Failure::MISSING, .. }) = driver.stream_get_capture_info(
-                        stream,
-                        &raw mut status,
-                        &raw mut id,
-                        null_mut(),
-                        null_mut(),
-                        null_mut(),
-                    ) {
-                        driver.stream_get_capture_info_v3(
-                            stream,
-                            &raw mut status,
-                            &raw mut id,
-                            null_mut(),
-                            null_mut(),
-                            null_mut(),
-                            null_mut(),
-                        )?;
-                    }
-                }
-                Ok(Capture::Active { id })
-            }
-            _ => Ok(Capture::Invalidated),
-        }
     }
 
     /// Refuses a stream of another context than that of the PE's heap: the program has changed its device.

@@ -186,12 +186,6 @@ functions! {
 
         ctx_get_stream_priority_range = "cuCtxGetStreamPriorityRange"(least: *mut c_int, greatest: *mut c_int);
         thread_exchange_stream_capture_mode = "cuThreadExchangeStreamCaptureMode"(mode: *mut c_uint);
-        stream_get_capture_info = "cuStreamGetCaptureInfo_v2"(
-            stream: Stream, status: *mut c_uint, id: *mut u64, graph: *mut Graph,
-            dependencies: *mut *const GraphNode, count: *mut usize);
-        stream_get_capture_info_v3 = "cuStreamGetCaptureInfo_v3"(
-            stream: Stream, status: *mut c_uint, id: *mut u64, graph: *mut Graph,
-            dependencies: *mut *const GraphNode, edges: *mut *const c_void, count: *mut usize);
         stream_begin_capture = "cuStreamBeginCapture_v2"(stream: Stream, mode: c_uint);
         stream_end_capture = "cuStreamEndCapture"(stream: Stream, graph: *mut Graph);
         graph_instantiate = "cuGraphInstantiateWithFlags"(exec: *mut GraphExec, graph: Graph, flags: u64);
