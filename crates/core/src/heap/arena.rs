@@ -52,7 +52,7 @@ impl Arena<'_> {
             }
             // SAFETY: the block was just allocated on this PE and is known to nobody else.
             unsafe { ptr::write_bytes(block as *mut u8, 0, dirty) };
-            return self.world.let_kernels_reach(call, at + bytes);
+            return Ok(());
         };
         self.world.grow_device_heap(call, heap, at + bytes)?;
         if dirty > 0 {
@@ -63,6 +63,11 @@ impl Arena<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Has kernels of devices reach a new block of the host's heap. Collective, when all know that they have the same.
+    pub(super) fn publish(&self, call: Call, at: usize, bytes: usize) -> Result<()> {
+        if self.device.is_some() { Ok(()) } else { self.world.let_kernels_reach(call, at + bytes) }
     }
 
     /// Copies the contents of a block to another one.

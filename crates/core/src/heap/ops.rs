@@ -97,6 +97,7 @@ impl World {
         });
         match (agreed, found) {
             (Ok(()), Some(at)) => {
+                arena.publish(call, at, bytes)?;
                 let block = arena.base() + at;
                 self.note(DebugLevel::Trace, || format!("{bytes} bytes of {} at {block:#x}", arena.name()));
                 Ok(block as *mut u8)
@@ -188,6 +189,9 @@ impl World {
             }
         }
         self.synchronise(self.world_team(), call, sign, bytes as u64)?;
+        if let Some(new) = found {
+            arena.publish(call, new, bytes)?;
+        }
         found.map(|new| (arena.base() + new) as *mut u8).ok_or_else(|| arena.exhausted(bytes))
     }
 
