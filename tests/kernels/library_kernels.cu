@@ -42,7 +42,7 @@ __global__ void tell_about(int handle, Told *to) {
   to->few.cell = team.cell;
   to->few.me = team.me;
   to->few.n = team.n;
-  for (int r = 0; r < team.n; r++) to->few.pe[r] = team.pe(r), to->few.delta[r] = delta_of(team.pe(r));
+  for (int r = 0; r < team.n; r++) to->few.pe[r] = team.pe(r), to->few.delta[r] = load_table(state().delta, team.pe(r), state().n_pes);
 }
 
 struct Crew {
