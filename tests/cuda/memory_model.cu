@@ -13,11 +13,25 @@ static std::vector<float> numbers_of(int pe) {
 }
 static void set(float *at, const std::vector<float> &values) { copy_now(at, values.data(), values.size() * sizeof(float)); }
 
+// Memory of the device that the program has chosen behind init, where it is a device's.
+static void on_the_chosen_device(const void *object) {
+#ifdef DUSHMEM_EMU
+  (void)object; // memory there belongs to no device
+#else
+  int chosen = -1;
+  cudaPointerAttributes of;
+  CUDA(cudaGetDevice(&chosen));
+  CUDA(cudaPointerGetAttributes(&of, object));
+  if (of.type == cudaMemoryTypeDevice) expect_host("the device of an object", of.device, chosen);
+#endif
+}
+
 // The same address on every PE; as much as was asked for, usable to its end; another object than before.
 static void allocation() {
   const int world = nvshmem_n_pes();
   float *a = (float *)nvshmem_malloc(FLOATS * sizeof(float)), *b = (float *)nvshmem_malloc(FLOATS * sizeof(float));
   expect_host("an allocation", a != nullptr && b != nullptr && (a + FLOATS <= b || b + FLOATS <= a), 1);
+  on_the_chosen_device(a);
   uint64_t *table = (uint64_t *)nvshmem_calloc((size_t)world, sizeof(uint64_t));
   for (int pe = 0; pe < world; pe++) nvshmem_uint64_p(&table[me], (uint64_t)(uintptr_t)a, pe);
   nvshmem_barrier_all();

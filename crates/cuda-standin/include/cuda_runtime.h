@@ -33,6 +33,7 @@ unsigned cuMemAlloc_v2(void **, size_t);
 unsigned cuMemFree_v2(void *);
 unsigned cuMemHostAlloc(void **, size_t, unsigned);
 unsigned cuMemFreeHost(void *);
+unsigned cuPointerGetAttribute(void *, unsigned, const void *);
 unsigned cuMemcpyAsync(void *, const void *, size_t, cudaStream_t);
 unsigned cuMemcpy(void *, const void *, size_t);
 unsigned cuMemsetD8Async(void *, unsigned char, size_t, cudaStream_t);
@@ -60,6 +61,11 @@ enum cudaError_t { cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAl
                    cudaErrorCooperativeLaunchTooLarge = 720 };
 enum cudaDeviceAttr { cudaDevAttrMaxThreadsPerBlock = 1, cudaDevAttrMultiProcessorCount = 16, cudaDevAttrMaxThreadsPerMultiProcessor = 39,
                       cudaDevAttrMaxSharedMemoryPerMultiprocessor = 81, cudaDevAttrMaxBlocksPerMultiprocessor = 106 };
+enum cudaMemoryType { cudaMemoryTypeUnregistered, cudaMemoryTypeHost, cudaMemoryTypeDevice };
+struct cudaPointerAttributes {
+  cudaMemoryType type;
+  int device;
+};
 enum cudaMemcpyKind { cudaMemcpyHostToHost, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice, cudaMemcpyDefault };
 enum cudaStreamCaptureMode { cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal, cudaStreamCaptureModeRelaxed };
 enum { cudaStreamDefault = 0, cudaStreamNonBlocking = 1, cudaEventDefault = 0, cudaEventDisableTiming = 2 };
@@ -107,6 +113,12 @@ inline cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, 
 inline cudaError_t cudaDeviceSynchronize() { CUDA_STANDIN_CALL(cuCtxSynchronize()); }
 inline cudaError_t cudaMalloc(void **at, size_t bytes) { CUDA_STANDIN_CALL(cuMemAlloc_v2(at, bytes)); }
 inline cudaError_t cudaFree(void *at) { CUDA_STANDIN_CALL(cuMemFree_v2(at)); }
+inline cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *of, const void *at) {
+  unsigned type = 0;
+  CUDA_STANDIN_CALL(cuPointerGetAttribute(&type, 2, at) != 0
+                        ? (*of = {cudaMemoryTypeUnregistered, -2}, 0u)
+                        : (of->type = type == 2 ? cudaMemoryTypeDevice : cudaMemoryTypeHost, cuPointerGetAttribute(&of->device, 9, at)));
+}
 inline cudaError_t cudaMallocHost(void **at, size_t bytes) { CUDA_STANDIN_CALL(cuMemHostAlloc(at, bytes, 1)); }
 inline cudaError_t cudaMallocManaged(void **at, size_t bytes) { return cudaMallocHost(at, bytes); }
 template <class T> cudaError_t cudaMallocManaged(T **at, size_t bytes) { return cudaMallocManaged((void **)at, bytes); }
