@@ -200,9 +200,10 @@ pub fn enter(name: Name, requested: i32, by: By<'_>) -> Result<i32> {
         if world.my_pe() == 0 && units > 0 && !device.has_memory() {
             let why =
                 dushmem_backends::choice(settings.device, units).map_or_else(|e| e.to_string(), |c| c.why);
+            let why = why.strip_prefix("the program has kernels for a GPU, but ").unwrap_or(&why);
             dushmem_os::say::say(&format!(
-                "dushmem: this program has kernels for a GPU, which are not run on one ({why}): they end with an error \
-                 if they call the library; compile with dushcc to run them on the CPU"
+                "dushmem: this program has kernels for a GPU, and does not run on one ({why}): kernels that call the \
+                 library, and calls on streams, end with an error; compile with dushcc to run all of it on the CPU"
             ));
         }
         WORLD.store(Arc::as_ptr(&world).cast_mut(), Ordering::Release);

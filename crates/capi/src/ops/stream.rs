@@ -25,8 +25,15 @@ fn enqueue(name: Name, stream: *mut c_void, make: impl FnOnce(&World) -> Result<
     {
         world.bind_device(call, true)?;
     }
+    let device = dushmem_backends::device();
+    if !device.has_memory() && crate::modules::count() > 0 {
+        return Err(Error::Device(format!(
+            "stream = {stream:p}: the program is compiled for a GPU, and its streams are CUDA's, but it does not run on one; \
+             dushinfo says why; compile it with dushcc to run it on the CPU"
+        )));
+    }
     // SAFETY: the program's promises about the arguments hold until the stream has run the operation.
-    unsafe { dushmem_backends::device().enqueue(&world, StreamHandle(stream as usize), name.as_str(), op) }
+    unsafe { device.enqueue(&world, StreamHandle(stream as usize), name.as_str(), op) }
 }
 
 /// For functions without a status.

@@ -300,6 +300,31 @@ fn add_sizes(trials: &mut Vec<Trial>) {
 }
 
 fn add_surroundings(trials: &mut Vec<Trial>) {
+    trials.push(trial("bad::streams_of_a_gpu_that_there_is_not".into(), || {
+        let program = Program::new("gpu_program").build();
+        let job = |word: &str, why: &(&str, &str)| Job::new(2, &program).words(word).env(why.0, why.1);
+        for why in [("DUSHMEM_CUDA_LIBRARY", "/no/such/libcuda.so"), ("DUSHMEM_DEVICE", "emu")] {
+            let outcome = job("nothing", &why).run();
+            assert!(
+                outcome.code == 0 && outcome.stdout == "the host's calls work\n".repeat(2),
+                "{outcome:#?}"
+            );
+            let reason =
+                if why.0 == "DUSHMEM_DEVICE" { "DUSHMEM_DEVICE=emu" } else { "there is no CUDA driver" };
+            warned(&outcome, 1, &["does not run on one (", reason, "calls on streams, end with an error"]);
+            let words = ["stream = 0x0: the program is compiled for a GPU", "compile it with dushcc"];
+            for (word, call) in [
+                ("put", "dushmemx_int_p_on_stream: "),
+                ("barrier", "dushmemx_barrier_all_on_stream: "),
+                ("team", "dushmemx_team_sync_on_stream: "),
+            ] {
+                let outcome = job(word, &why).run();
+                let line = outcome.stderr.lines().find(|line| line.contains(call)).unwrap_or_default();
+                assert!(outcome.code == 7 && words.iter().all(|word| line.contains(word)), "{outcome:#?}");
+                assert_eq!(outcome.stdout, "");
+            }
+        }
+    }));
     trials.push(trial("bad::threads_at_init".into(), || {
         let words: &[&str] = &["shmem_long_p: dest = 0x", OUTSIDE, "other threads were running at init"];
         ended(job("SHMEM", "threads_at_init").run(), "SHMEM", ("threads_at_init", 4, words));
