@@ -23,7 +23,7 @@ pub struct Cuda;
 /// CUDA, if this process can use it: otherwise one line that says why not.
 pub fn device() -> Result<&'static dyn Device> {
     let driver = driver::get()?;
-    if facts::ordinals(driver).is_empty() { Err(no_device()) } else { Ok(&Cuda) }
+    if counted(driver)?.is_empty() { Err(no_device()) } else { Ok(&Cuda) }
 }
 
 /// A PE that uses a device, by the address of its world.
@@ -93,7 +93,7 @@ fn chosen(driver: &'static Driver, insist: bool) -> Result<Option<Context>> {
         return Ok(Some(current));
     }
     let mut devices = Vec::new();
-    for ordinal in facts::ordinals(driver) {
+    for ordinal in counted(driver)? {
         devices.push(facts::device(driver, ordinal)?);
     }
     let active: Vec<types::Device> =
@@ -104,6 +104,10 @@ fn chosen(driver: &'static Driver, insist: bool) -> Result<Option<Context>> {
         (_, [first, ..]) => insist.then_some(*first),
     };
     choice.map(|device| Context::primary(driver, device)).transpose()
+}
+
+fn counted(driver: &Driver) -> Result<std::ops::Range<i32>> {
+    facts::ordinals(driver).map_err(|why| why.doing("counting the GPUs"))
 }
 
 #[cold]
@@ -127,7 +131,7 @@ impl Device for Cuda {
     }
 
     fn count(&self) -> Result<usize> {
-        Ok(facts::ordinals(driver::get()?).len())
+        Ok(counted(driver::get()?)?.len())
     }
 
     fn attach(&self, _world: &Arc<World>, _local_pes: usize) -> Result<()> {

@@ -51,7 +51,8 @@ pub struct Gpu {
 /// Asks the driver. Makes no context.
 pub fn facts() -> Facts {
     let driver = driver::get().map_err(|why| why.to_string()).and_then(|driver| {
-        let gpus = ordinals(driver).map(|ordinal| Gpu::of(driver, device(driver, ordinal)?, ordinal));
+        let all = ordinals(driver).map_err(|why| why.doing("counting the GPUs").to_string())?;
+        let gpus = all.map(|ordinal| Gpu::of(driver, device(driver, ordinal)?, ordinal));
         let gpus = gpus.collect::<Driven<Vec<_>>>().map_err(|why| why.to_string())?;
         Ok(Driver { version: driver.version(), gpus })
     });
@@ -59,13 +60,17 @@ pub fn facts() -> Facts {
 }
 
 /// Numbers of the devices that this process may use.
-pub(crate) fn ordinals(driver: &Loaded) -> std::ops::Range<i32> {
+pub(crate) fn ordinals(driver: &Loaded) -> Driven<std::ops::Range<i32>> {
     let mut count = 0;
     // SAFETY: a place for a number.
-    match unsafe { driver.device_get_count(&raw mut count) } {
-        Ok(()) => 0..count.max(0),
-        Err(_) => 0..0,
-    }
+    unsafe { driver.device_get_count(&raw mut count) }?;
+    Ok(0..count.max(0))
+}
+
+/// The driver's handles of them; for questions that have an answer without a driver that works.
+pub(crate) fn seen(driver: &Loaded) -> impl Iterator<Item = (i32, types::Device)> {
+    let all = ordinals(driver).unwrap_or(0..0);
+    all.filter_map(|ordinal| Some((ordinal, device(driver, ordinal).ok()?)))
 }
 
 /// The driver's handle of the device with that number.
@@ -88,9 +93,8 @@ pub(crate) fn attribute(driver: &Loaded, device: types::Device, attribute: u32) 
 
 /// What a device can do with the memory of the others.
 fn links(driver: &Loaded, own: types::Device) -> Vec<(u32, Link)> {
-    let others = ordinals(driver).filter_map(|ordinal| Some((ordinal as u32, device(driver, ordinal).ok()?)));
-    let others = others.filter(|(_, other)| *other != own);
-    others.map(|(ordinal, other)| (ordinal, crate::links::between(driver, own, other))).collect()
+    let others = seen(driver).filter(|(_, other)| *other != own);
+    others.map(|(ordinal, other)| (ordinal as u32, crate::links::between(driver, own, other))).collect()
 }
 
 /// A device's identity.

@@ -28,7 +28,7 @@ impl Gpu {
     /// See [`dushmem_core::device_heap::driver::HeapDevice::link`].
     pub(crate) fn link_to(&self, other: &[u8; 16]) -> Link {
         let (driver, own) = (self.driver(), self.context().device());
-        let mut seen = facts::ordinals(driver).filter_map(|ordinal| facts::device(driver, ordinal).ok());
+        let mut seen = facts::seen(driver).map(|(_, device)| device);
         let is = |device: &types::Device| facts::uuid(driver, *device).is_ok_and(|uuid| uuid == *other);
         let Some(other) = seen.find(is) else { return Link::Unseen };
         between(driver, own, other)

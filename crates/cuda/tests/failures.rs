@@ -39,6 +39,16 @@ fn failures_say_what_was_done_what_failed_and_what_helps() {
 }
 
 #[test]
+fn a_count_of_devices_that_fails_is_no_count() {
+    driver();
+    fail("cuDeviceGetCount:1=2");
+    let error = dushmem_cuda::device::device().map(|_| ()).unwrap_err().to_string();
+    assert!(error.contains("counting the GPUs: cuDeviceGetCount gave CUDA_ERROR_OUT_OF_MEMORY"), "{error}");
+    fail("");
+    dushmem_cuda::device::device().map(|_| ()).unwrap();
+}
+
+#[test]
 fn a_module_that_can_not_be_loaded_is_named() {
     driver();
     fail("cuModuleLoadData:1=222");

@@ -24,7 +24,7 @@ impl FromStr for GpuBind {
 
     fn from_str(text: &str) -> Result<GpuBind, String> {
         let named = |entry: &&str| {
-            let number = !entry.is_empty() && entry.bytes().all(|byte| byte.is_ascii_digit());
+            let number = entry.bytes().all(|byte| byte.is_ascii_digit()) && entry.parse::<u16>().is_ok();
             number || entry.starts_with("GPU-") || entry.starts_with("MIG-")
         };
         match text {
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_is_refused() {
-        for bad in ["", "x", "0,,1", "0-1", "-1", "GPU"] {
+        for bad in ["", "x", "0,,1", "0-1", "-1", "+1", "GPU", "99999999999999999999"] {
             assert!(given(bad, None, 2, 1).is_err(), "{bad}");
         }
         for (variable, there) in [(None, 0), (Some(""), 2), (Some("-1"), 2)] {
