@@ -52,6 +52,7 @@ pub fn named_state(text: &str) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
 
     const PTX: &str = "\
 .version 8.4
@@ -83,5 +84,41 @@ mod tests {
         assert!(text.contains("\n.visible .const .align 8 .b8 dushmem_impl_state[136];"), "{text}");
         assert!(text.contains("[dushmem_impl_state+16]") && !text.contains("__nv_static"), "{text}");
         assert!(named_state(".version 8.4\n").is_err());
+    }
+
+    /// What stands between backquotes.
+    fn quoted(text: &str) -> Vec<&str> {
+        text.split('`').skip(1).step_by(2).collect()
+    }
+
+    #[test]
+    fn the_guide_lists_each_function() {
+        let read = |file: &str| std::fs::read_to_string(Path::new("..").join(file)).expect(file);
+        let page = read("docs/guide/gpus.md");
+        let table = page.split_once("| names | `NAME` or `TYPE` is |\n").expect("the table").1;
+        let (rows, types) = table.split_once("*Whole numbers* are").expect("what whole numbers are");
+        let (whole, small) = types.split_once("*small ones* are").expect("what small ones are");
+        let small = small.split_once('.').expect("the end of the sentence").0;
+        let mut listed = BTreeSet::new();
+        for row in rows.lines().filter(|row| row.starts_with("| `")) {
+            let (patterns, of) = row.trim_matches('|').split_once(" | ").expect("two columns");
+            let (of, without) = of.split_once("without").unwrap_or((of, ""));
+            let mut values = quoted(of);
+            values.extend(quoted(whole).iter().filter(|_| of.contains("*whole numbers*")));
+            values.extend(quoted(small).iter().filter(|_| of.contains("*small ones*")));
+            values.retain(|value| !quoted(without).contains(value));
+            for pattern in quoted(patterns) {
+                let pattern = pattern.replace("...", "dushmem_TYPE_atomic");
+                listed
+                    .extend(values.iter().map(|value| pattern.replace("NAME", value).replace("TYPE", value)));
+            }
+        }
+        let text = read(TEXT);
+        let functions = text.lines().filter(|line| line.starts_with(".visible .func"));
+        let name = |line: &str| line.trim_end_matches(['(', ')']).rsplit(' ').next().map(str::to_owned);
+        let there: BTreeSet<String> = functions.filter_map(name).collect();
+        assert!(there.len() > 200, "{there:?}");
+        let wrong: Vec<&String> = listed.symmetric_difference(&there).collect();
+        assert!(wrong.is_empty(), "only in one of page and library: {wrong:?}");
     }
 }

@@ -177,6 +177,7 @@ fn stage_files(stage: &Path, built: &Path, compat_names: bool) -> Result<(), Str
     write(&lib.join("pkgconfig/dushmem.pc"), &pkg_config())?;
     let cmake = lib.join("cmake/dushmem");
     write(&cmake.join("dushmem-config.cmake"), include_str!("../templates/dushmem-config.cmake"))?;
+    write(&cmake.join("dushmem-options.cmake"), include_str!("../templates/dushmem-options.cmake"))?;
     let version = include_str!("../templates/dushmem-config-version.cmake").replace("@VERSION@", VERSION);
     write(&cmake.join("dushmem-config-version.cmake"), &version)?;
     copy_tree(&root().join("include"), &stage.join("include"))?;

@@ -1,6 +1,7 @@
 # find_package(dushmem) gives dushmem::dushmem, dushmem::static, and dushmem_add_kernels().
 cmake_policy(SET CMP0057 NEW) # if(... IN_LIST ...)
 get_filename_component(dushmem_PREFIX "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
+set(dushmem_OPTIONS "${CMAKE_CURRENT_LIST_DIR}/dushmem-options.cmake")
 set(dushmem_DUSHCC "${dushmem_PREFIX}/bin/dushcc")
 set(dushmem_DUSHCXX "${dushmem_PREFIX}/bin/dushc++")
 set(dushmem_DUSHRUN "${dushmem_PREFIX}/bin/dushrun")
@@ -42,10 +43,33 @@ macro(dushmem_find_cuda)
   endif()
 endmacro()
 
+# The options of a target for dushcc, one a line, in `result`, with generator expressions: as CMake compiles its C++ sources.
+# Those of CMake's for a configuration are not among them: it is -g for Debug, else -O2.
+function(dushmem_options target options result)
+  set(of "$<TARGET_PROPERTY:${target}")
+  set(dialect "$<IF:$<OR:$<STREQUAL:${of},CXX_EXTENSIONS>,>,$<BOOL:${of},CXX_EXTENSIONS>>>,gnu,c>")
+  set(text "$<IF:$<CONFIG:Debug>,-g,OPTIMIZE:-O2>\n")
+  # The highest that the target wants; kernels are C++17 at least.
+  set(higher "")
+  foreach(year 26 23 20 17)
+    set(wanted "$<OR:$<STREQUAL:${of},CXX_STANDARD>,${year}>,$<IN_LIST:cxx_std_${year},${of},COMPILE_FEATURES>>>")
+    string(APPEND text "$<$<AND:${wanted}${higher}>:STANDARD:-std=${dialect}++${year}\n>")
+    string(APPEND higher ",$<NOT:${wanted}>")
+  endforeach()
+  string(APPEND text "SHELL:${CMAKE_CXX_FLAGS}\n")
+  foreach(pair INCLUDE_DIRECTORIES:-I COMPILE_DEFINITIONS:-D COMPILE_OPTIONS:)
+    string(REGEX MATCH "^([A-Z_]+):(.*)$" pair "${pair}")
+    set(list "${of},${CMAKE_MATCH_1}>")
+    string(APPEND text "$<$<BOOL:${list}>:${CMAKE_MATCH_2}$<JOIN:${list},\n${CMAKE_MATCH_2}>\n>")
+  endforeach()
+  string(REPLACE ";" "\n" options "${options}")
+  set(${result} "${text}${options}\n" PARENT_SCOPE)
+endfunction()
+
 # dushmem_add_kernels(TARGET SOURCE... [DEVICE cpu|cuda] [OPTIONS OPTION...]): compiles sources with kernels by dushcc, for
-# the CPU, or for NVIDIA's GPUs, with the target's include folders and definitions and these options of dushcc, adds the
-# objects to the target, and links dushmem::dushmem unless the target links dushmem::static already. A target's kernels
-# are all for the same device.
+# the CPU, or for NVIDIA's GPUs, with what the target has its C++ sources compiled with (include folders, definitions,
+# options, the standard) and these options of dushcc, adds the objects to the target, and links dushmem::dushmem unless the
+# target links dushmem::static already. A target's kernels are all for the same device.
 function(dushmem_add_kernels target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "DEVICE" "OPTIONS")
   if(NOT arg_DEVICE)
@@ -79,31 +103,48 @@ function(dushmem_add_kernels target)
     dushmem_find_cuda()
     set(compiler "${CMAKE_COMMAND}" -E env "DUSHMEM_NVCC=${dushmem_NVCC}" "${dushmem_DUSHCC}" --device=cuda)
   endif()
-  set(includes "$<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>")
-  set(definitions "$<TARGET_PROPERTY:${target},COMPILE_DEFINITIONS>")
+  dushmem_options(${target} "${arg_OPTIONS}" wanted)
   foreach(source IN LISTS arg_UNPARSED_ARGUMENTS)
     get_filename_component(path "${source}" ABSOLUTE)
-    get_filename_component(name "${source}" NAME)
+    get_filename_component(built "${source}" ABSOLUTE BASE_DIR "${CMAKE_CURRENT_BINARY_DIR}")
+    foreach(place path built)
+      get_source_file_property(generated "${${place}}" GENERATED)
+      set(${place}_there FALSE)
+      if(generated OR EXISTS "${${place}}")
+        set(${place}_there TRUE)
+      endif()
+    endforeach()
+    if(NOT path_there AND built_there)
+      set(path "${built}")
+    elseif(NOT path_there)
+      message(FATAL_ERROR "dushmem_add_kernels: ${source}: there is no such file in ${CMAKE_CURRENT_SOURCE_DIR}; what the "
+                          "build makes needs its add_custom_command before, or the property GENERATED")
+    endif()
+    file(RELATIVE_PATH name "${CMAKE_CURRENT_SOURCE_DIR}" "${path}")
+    string(REPLACE "../" "__/" name "${name}")
     set(object "${CMAKE_CURRENT_BINARY_DIR}/${target}.kernels/${name}.o")
-    set(options "")
+    get_filename_component(folder "${object}" DIRECTORY)
+    set(language "")
     if(NOT path MATCHES "[.](cu|hip|(cu|hip)[.](cpp|cc|cxx))$")
-      set(options -x hip)
+      set(language -x hip)
     endif()
     if(CMAKE_VERSION VERSION_GREATER_EQUAL 3.20)
       set(depfile DEPFILE "${object}.d")
     else()
       set(depfile "")
     endif()
+    # A file, since commands can't have what depends on the language; it is made anew when an option changes.
+    file(GENERATE OUTPUT "${object}.$<CONFIG>-$<COMPILE_LANGUAGE>" CONTENT "${wanted}")
+    set(list "${object}.$<CONFIG>-CXX")
     add_custom_command(
       OUTPUT "${object}"
-      COMMAND "${CMAKE_COMMAND}" -E make_directory "${CMAKE_CURRENT_BINARY_DIR}/${target}.kernels"
-      COMMAND ${compiler} -fPIC
-              "$<$<CONFIG:Debug>:-g>" "$<$<NOT:$<CONFIG:Debug>>:-O2>"
-              "$<$<BOOL:${includes}>:-I$<JOIN:${includes},;-I>>"
-              "$<$<BOOL:${definitions}>:-D$<JOIN:${definitions},;-D>>"
-              -MD -MF "${object}.d" -MT "${object}" -c ${arg_OPTIONS} ${options} "${path}" -o "${object}"
-      DEPENDS "${path}" ${depfile}
-      COMMAND_EXPAND_LISTS VERBATIM)
+      COMMAND "${CMAKE_COMMAND}" -E make_directory "${folder}"
+      COMMAND "${CMAKE_COMMAND}" "-DFROM=${list}" "-DTO=${object}.options" -P "${dushmem_OPTIONS}"
+      COMMAND ${compiler} -fPIC "@${object}.options" -MD -MF "${object}.d" -MT "${object}"
+              -c ${language} "${path}" -o "${object}"
+      DEPENDS "${path}" "${list}" ${depfile}
+      COMMENT "Building kernels ${target}.kernels/${name}.o"
+      VERBATIM)
     target_sources(${target} PRIVATE "${object}")
     set_source_files_properties("${object}" PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
   endforeach()

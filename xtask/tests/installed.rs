@@ -177,6 +177,64 @@ fn cmake_finds_the_package_and_builds_kernels() {
     assert_eq!(output(&mut Command::new(build.join("kernel"))), "44\n");
 }
 
+#[test]
+fn cmake_compiles_kernels_as_the_target_asks() {
+    if !installed("cmake") || !installed("make") {
+        return;
+    }
+    let folder = Folder::new("cmake-options");
+    let (source, build) = (folder.join("source"), folder.join("build"));
+    for (name, text) in [
+        ("with blank/all.h", "#define ALL 1\n"),
+        ("one/kernel.cu", OPTIONS_KERNEL),
+        ("two/kernel.cu", "int two() { return 2; }\n"),
+        ("../beside/kernel.cu", "int beside() { return 3; }\n"),
+        ("main.cpp", "int one(), two(), beside();\nint main() { return one() - two() - beside(); }\n"),
+    ] {
+        fs::create_dir_all(source.join(name).parent().unwrap()).unwrap();
+        fs::write(source.join(name), text).unwrap();
+    }
+    let project = include_str!("sources/options.cmake");
+    let make = |project: &str| {
+        fs::write(source.join("CMakeLists.txt"), project).unwrap();
+        let prefix = format!("-DCMAKE_PREFIX_PATH={}", prefix().display());
+        output(Command::new("cmake").arg("-S").arg(&source).arg("-B").arg(&build).arg(prefix));
+        output(Command::new("cmake").arg("--build").arg(&build));
+        output(&mut Command::new(build.join("program")))
+    };
+    assert_eq!(make(project), "202002 strict optimized a 'b\\ c  d\n");
+    // The source's property, one of the features, and another option each have it compiled anew.
+    let extended = project.replace("CXX_EXTENSIONS OFF", "CXX_EXTENSIONS ON");
+    assert_eq!(make(&extended), "202002 extended optimized a 'b\\ c  d\n");
+    assert_eq!(make(&extended.replace("OPTIONS", "OPTIONS -O0")), "202002 extended plain a 'b\\ c  d\n");
+    let older = extended.replace("cxx_std_20", "cxx_std_11").replace("a 'b", "b");
+    assert_eq!(make(&older), "201703 extended optimized b\\ c  d\n");
+    let set = older.replace("PROPERTIES", "PROPERTIES CXX_STANDARD 20");
+    assert_eq!(make(&set), "202002 extended optimized b\\ c  d\n");
+    for object in ["one/kernel.cu.o", "two/kernel.cu.o", "__/beside/kernel.cu.o"] {
+        assert!(build.join("program.kernels").join(object).exists(), "{object}");
+    }
+}
+
+const OPTIONS_KERNEL: &str = r#"
+#if !defined(OPTION) || defined(NO_OPTION) || !defined(FLAG) || !defined(LAST) || ALL != 1
+#error "an option is missing"
+#endif
+#ifdef __STRICT_ANSI__
+#define DIALECT "strict"
+#else
+#define DIALECT "extended"
+#endif
+#ifdef __OPTIMIZE__
+#define SPEED "optimized"
+#else
+#define SPEED "plain"
+#endif
+#include <cstdio>
+__global__ void kernel() { printf("%ld %s %s %s %s\n", __cplusplus, DIALECT, SPEED, NAME, FLAG); }
+int one() { kernel<<<1, 1>>>(); return 5 + cudaDeviceSynchronize(); }
+"#;
+
 /// A project with kernels for GPUs: what configuring it says, and its build folder.
 fn cuda_project(folder: &Folder, lines: &str, nvcc: Option<&OsStr>) -> (bool, String, PathBuf) {
     let (source, build) = (folder.join("source"), folder.join("build"));
@@ -233,6 +291,8 @@ fn cmake_says_what_kernels_for_gpus_lack() {
     );
     let both = "dushmem_add_kernels(a ring.hip.cpp)\nset(dushmem_NVCC nvcc)\ndushmem_add_kernels(a kernel.cu DEVICE cuda)";
     refused("both", both, None, &["a has kernels for cpu, and can't have some for cuda"]);
+    let missing = "dushmem_add_kernels(a ring.hip.cpp below/missing.cu)";
+    refused("missing", missing, None, &["below/missing.cu: there is no such file in"]);
     refused("no-sources", "dushmem_add_kernels(a DEVICE cpu)", None, &["no sources for a"]);
 }
 
@@ -250,10 +310,16 @@ fn cmake_builds_kernels_for_gpus() {
         dushmem_add_kernels(ring ring.hip.cpp DEVICE cuda OPTIONS -arch=sm_90)\n\
         add_executable(static)\n\
         target_link_libraries(static PRIVATE dushmem::static)\n\
-        dushmem_add_kernels(static kernel.cu DEVICE cuda OPTIONS -arch=sm_90 -lineinfo)\n";
+        dushmem_add_kernels(static kernel.cu DEVICE cuda OPTIONS -arch=sm_90 -lineinfo -O3)\n\
+        set_target_properties(static PROPERTIES CXX_STANDARD 20)\n\
+        target_compile_options(static PRIVATE -Wextra $<$<COMPILE_LANGUAGE:CXX>:-Wno-unused-parameter>)\n";
     let (good, said, build) = cuda_project(&folder, lines, Some(&nvcc));
     assert!(good, "{said}");
-    let make = || output(Command::new("cmake").arg("--build").arg(&build));
+    // With nothing to say of nvcc's, to which -O2 and -O3 together are a mistake.
+    let make = || {
+        let made = Command::new("cmake").arg("--build").arg(&build).output().unwrap();
+        assert!(made.status.success() && made.stderr.is_empty(), "{}", String::from_utf8_lossy(&made.stderr));
+    };
     make();
     let with_code = |name: &str| {
         let program = fs::read(build.join(name)).unwrap();
