@@ -3,8 +3,10 @@
  *
  *   int dushmemx_collective_launch(func, grid, block, args, shared, stream)
  *       Puts the kernel into the stream. All PEs call it, with the same kernel and shape. func: address of a
- *       __global__ function; args: addresses of its arguments, which are copied; shared: bytes of dynamic shared
- *       memory of a block. A grid of (0, 0, 0) is the largest that is resident at once, along x.
+ *       __global__ function, as a void pointer or with its type; args: addresses of its arguments, which are copied;
+ *       shared: bytes of dynamic shared memory of a block. A grid of dim3(0, 0, 0) is the largest that is resident at
+ *       once, along x. The emulator knows an instance of a template by its address once it has been passed with its
+ *       type: kernel<3>, not (const void *)kernel<3>.
  *   int dushmemx_collective_launch_query_gridsize(func, block, args, shared, &gridsize)
  *       That number of blocks, for this kernel and shape on the current device.
  *
@@ -45,5 +47,32 @@ static inline __host__ int nvshmemx_collective_launch(const void *func, dim3 gri
                                                       size_t sharedMem, ::dushmem::impl::stream_t stream) {
   return ::dushmem::impl::collective_launch("nvshmemx_collective_launch", func, gridDims, blockDims, args, sharedMem,
                                             stream);
+}
+
+/* The same for a kernel that is passed with its type. */
+template <class... P>
+static inline __host__ int dushmemx_collective_launch_query_gridsize(void (*func)(P...), dim3 blockDims, void **args,
+                                                                     size_t sharedMem, int *gridsize) {
+  return dushmemx_collective_launch_query_gridsize(::dushmem::impl::kernel_address(func), blockDims, args, sharedMem,
+                                                  gridsize);
+}
+
+template <class... P>
+static inline __host__ int dushmemx_collective_launch(void (*func)(P...), dim3 gridDims, dim3 blockDims, void **args,
+                                                      size_t sharedMem, ::dushmem::impl::stream_t stream) {
+  return dushmemx_collective_launch(::dushmem::impl::kernel_address(func), gridDims, blockDims, args, sharedMem, stream);
+}
+
+template <class... P>
+static inline __host__ int nvshmemx_collective_launch_query_gridsize(void (*func)(P...), dim3 blockDims, void **args,
+                                                                     size_t sharedMem, int *gridsize) {
+  return nvshmemx_collective_launch_query_gridsize(::dushmem::impl::kernel_address(func), blockDims, args, sharedMem,
+                                                  gridsize);
+}
+
+template <class... P>
+static inline __host__ int nvshmemx_collective_launch(void (*func)(P...), dim3 gridDims, dim3 blockDims, void **args,
+                                                      size_t sharedMem, ::dushmem::impl::stream_t stream) {
+  return nvshmemx_collective_launch(::dushmem::impl::kernel_address(func), gridDims, blockDims, args, sharedMem, stream);
 }
 #endif

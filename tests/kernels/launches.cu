@@ -45,6 +45,73 @@ __global__ void barrier_inside(int *flag, int *out) {
   if (threadIdx.x == 0) atomicAdd(out, 1);
 }
 
+template <int step> __global__ void add_step(int *out) {
+  if (threadIdx.x == 0) atomicAdd(out, step);
+}
+
+__device__ static void stop() {
+#if defined(__HIP_DEVICE_COMPILE__)
+  __builtin_trap();
+#elif !defined(__HIPCC__)
+  __trap();
+#endif
+}
+
+template <int step> __global__ void trap_step(int *out) {
+  if (*out >= 0) stop();
+}
+
+__global__ void trap_now(int *out) {
+  if (*out >= 0) stop();
+}
+
+// Instances of a template, with their type and then by their address.
+static void instances(int *out, hipStream_t stream) {
+  int most = 0;
+  void *args[] = {&out};
+  const void *address = (const void *)add_step<3>;
+  *out = 0;
+#ifdef DUSHMEM_EMU
+  same("an address that nobody has passed with its type",
+       nvshmemx_collective_launch(address, dim3(2), dim3(32), args, 0, stream), NVSHMEMX_ERROR_INVALID_VALUE);
+  same("the query of it", nvshmemx_collective_launch_query_gridsize(address, dim3(32), args, 0, &most),
+       NVSHMEMX_ERROR_INVALID_VALUE);
+  same("a cooperative launch of it", hipLaunchCooperativeKernel(address, dim3(2), dim3(32), args, 0, stream),
+       hipErrorInvalidDeviceFunction);
+  (void)hipGetLastError();
+#endif
+  same("an instance's query", dushmemx_collective_launch_query_gridsize(add_step<3>, dim3(32), args, 0, &most), 0);
+  same("its blocks", most > 0, 1);
+  same("an instance", nvshmemx_collective_launch(add_step<3>, dim3(2), dim3(32), args, 0, stream), 0);
+  same("its address", dushmemx_collective_launch(address, dim3(2), dim3(32), args, 0, stream), 0);
+  same("another family's", dushmemx_collective_launch(&add_step<4>, dim3(2), dim3(32), args, 0, stream), 0);
+  if (hipStreamSynchronize(stream) != hipSuccess) failures++;
+  same("what the instances added", *out, 2 * 3 + 2 * 3 + 2 * 4);
+}
+
+// What the launch refuses, the query refuses, with the same words.
+static void limits(void **args, hipStream_t stream) {
+  int most = 0;
+  same("a side of 0", dushmemx_collective_launch(trap_now, dim3(0), dim3(32), args, 0, stream),
+       DUSHMEMX_ERROR_INVALID_VALUE);
+  same("the query of many threads", dushmemx_collective_launch_query_gridsize(trap_now, dim3(2000), args, 0, &most),
+       DUSHMEMX_ERROR_COLLECTIVE_LAUNCH_FAILED);
+  same("many threads", dushmemx_collective_launch(trap_now, dim3(1), dim3(2000), args, 0, stream),
+       DUSHMEMX_ERROR_COLLECTIVE_LAUNCH_FAILED);
+#if !defined(__HIPCC__) || defined(DUSHMEM_EMU)
+  same("the query of much memory", dushmemx_collective_launch_query_gridsize(trap_now, dim3(32), args, 60000, &most),
+       DUSHMEMX_ERROR_COLLECTIVE_LAUNCH_FAILED);
+  same("much memory", dushmemx_collective_launch(trap_now, dim3(1), dim3(32), args, 60000, stream),
+       DUSHMEMX_ERROR_COLLECTIVE_LAUNCH_FAILED);
+  if (hipFuncSetAttribute((const void *)trap_now, hipFuncAttributeMaxDynamicSharedMemorySize, 60000) != hipSuccess)
+    failures++;
+  same("the query of what is allowed", dushmemx_collective_launch_query_gridsize(trap_now, dim3(32), args, 60000, &most),
+       0);
+  same("the query of no kernel", nvshmemx_collective_launch_query_gridsize((const void *)&failures, dim3(32), args, 0, &most),
+       NVSHMEMX_ERROR_INVALID_VALUE);
+#endif
+}
+
 static int refused(const char *how) {
   hipStream_t stream;
   hipGraph_t graph;
@@ -58,6 +125,19 @@ static int refused(const char *how) {
   } else if (std::strcmp(how, "invalid") == 0) {
     if (hipStreamSynchronize(stream) != hipErrorStreamCaptureUnsupported) return 4;
     dushmemx_int_p_on_stream(word, 1, 0, (void *)stream);
+  } else if (std::strncmp(how, "trap", 4) == 0) {
+    // Its error names the kernel.
+    hipStream_t other;
+    void *args[] = {&word};
+    if (hipStreamCreate(&other) != hipSuccess) return 2;
+    const bool named = std::strcmp(how, "trap_now") == 0;
+    const int code = named ? dushmemx_collective_launch((const void *)trap_now, dim3(1), dim3(1), args, 0, other)
+                           : dushmemx_collective_launch(trap_step<1>, dim3(1), dim3(1), args, 0, other);
+    if (code != 0) return 7;
+    const hipError_t error = hipStreamSynchronize(other);
+    std::printf("%s\n", hipGetErrorString(error));
+    std::fflush(stdout);
+    std::_Exit(0);
   } else if (std::strcmp(how, "ended") == 0) {
     // A graph that outlives the job.
     hipGraphExec_t exec;
@@ -122,6 +202,10 @@ int main(int argc, char **argv) {
        nvshmemx_collective_launch((const void *)barrier_inside, dim3(5), dim3(32), inside, 0, stream), 0);
   if (hipStreamSynchronize(stream) != hipSuccess) failures++;
   same("its blocks", *out, 5);
+
+  instances(out, stream);
+  limits(inside, stream);
+  same("the last error of all", hipGetLastError(), hipSuccess);
 
   put_here(count, (uint64_t)0);
   dushmem_barrier_all();

@@ -230,6 +230,13 @@ template <class... P, void (*kernel)(P...)> struct known<kernel> {
 /* Where a program launches by address it names its kernels once. */
 #define standin_kernel(kernel) (cuda_standin::kernels()[(const void *)kernel] = cuda_standin::known<kernel>::start)
 
+struct cudaFuncAttributes {
+  int maxThreadsPerBlock, maxDynamicSharedSizeBytes;
+};
+inline cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *limits, const void *) {
+  limits->maxDynamicSharedSizeBytes = 48 << 10;
+  return cudaDeviceGetAttribute(&limits->maxThreadsPerBlock, cudaDevAttrMaxThreadsPerBlock, 0);
+}
 template <class Kernel>
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, Kernel, int threads, size_t shared) {
   int all = 0, most_threads = 0, most_shared = 0, most = 0;

@@ -184,7 +184,7 @@ fn launch_limits() {
     run_and("launch_limits", &[], &knobs, |pes, together, said| {
         let why = format!("are resident at once, since {pes} PEs share the device (with fewer");
         assert_eq!(said.contains(&why), together && pes > 1, "{said}");
-        assert!(said.contains("launch fewer, or a grid of 0, or ask"), "{said}");
+        assert!(said.contains("launch fewer, or a grid of dim3(0, 0, 0), or ask"), "{said}");
     });
 }
 

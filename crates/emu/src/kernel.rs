@@ -80,6 +80,12 @@ pub(crate) fn end(call: &str, text: &dyn std::fmt::Display, code: i32) -> ! {
     std::process::exit(code)
 }
 
+/// Prints a line about a call of this PE's host.
+pub(crate) fn say(call: &str, text: &str) {
+    let pe = attached().map(|world| world.my_pe() as usize);
+    dushmem_os::say::say(&line(pe, call, &text));
+}
+
 /// Ends the job where a kernel makes this call, which is the host's: it would wait for kernels, or for other PEs'
 /// hosts, and so for itself.
 pub fn host_only(call: &str) {

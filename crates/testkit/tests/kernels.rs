@@ -186,11 +186,40 @@ fn collective_launches() {
     for pes in [1, 2, 4] {
         let outcome = program.job(pes).limit(Duration::from_secs(100)).run();
         assert_eq!((outcome.code, &*outcome.stdout), (0, "all right\n"), "{outcome:?}");
-        let said = "dushmem: dushmemx_collective_launch: grid (257, 1, 1) has 257 blocks; with 64 threads and 0 bytes of \
-                    dynamic shared memory each, at most 256 are resident at once";
-        assert!(outcome.stderr.contains(said), "{outcome:?}");
-        assert!(outcome.stderr.contains("block (8, 0, 1): no side may be 0"), "{outcome:?}");
-        assert!(outcome.stderr.contains("nvshmemx_collective_launch: func is NULL"), "{outcome:?}");
+        for said in [
+            "dushmemx_collective_launch: grid (257, 1, 1) has 257 blocks; with 64 threads and 0 bytes of dynamic shared \
+             memory each, at most 256 are resident at once: launch fewer, or a grid of dim3(0, 0, 0), or ask",
+            "block (8, 0, 1): no side may be 0",
+            "nvshmemx_collective_launch: func is NULL",
+            "grid (0, 1, 1): no side may be 0; for the largest grid that fits pass dim3(0, 0, 0)",
+            "dushmemx_collective_launch: block (2000, 1, 1) has 2000 threads; a block of this kernel has at most 1024",
+            "dushmemx_collective_launch_query_gridsize: block (2000, 1, 1) has 2000 threads; a block of this kernel has \
+             at most 1024",
+            "dushmemx_collective_launch: sharedMem = 60000 bytes of dynamic shared memory; a block of this kernel gets at \
+             most 49152: pass fewer, or raise its MaxDynamicSharedMemorySize attribute",
+            "dushmemx_collective_launch_query_gridsize: sharedMem = 60000 bytes",
+            "no kernel is known by this address; pass a template's instance, or a kernel of another file, with its type: \
+             my_kernel<3>, not (const void *)my_kernel<3>",
+            "nvshmemx_collective_launch_query_gridsize: func = 0x",
+            "a launch by address: func = 0x",
+        ] {
+            assert!(outcome.stderr.contains(said), "{said}: {outcome:?}");
+        }
+        let lines = outcome.stderr.lines().filter(|line| line.contains("collective_launch"));
+        let mut lines = lines.filter(|line| line.starts_with("dushmem: "));
+        assert!(
+            lines.all(|line| line.starts_with("dushmem: PE ") && line.contains(" (host ")),
+            "{outcome:?}"
+        );
+    }
+}
+
+#[test]
+fn errors_of_kernels_launched_by_address_name_them() {
+    let program = Program::suite("launches.cu");
+    for (how, said) in [("trap_now", "kernel trap_now"), ("trap_step", "kernel 0x")] {
+        let outcome = program.job(1).args([how]).run();
+        assert!(outcome.code == 0 && outcome.stdout.contains(said), "{how}: {outcome:?}");
     }
 }
 

@@ -191,6 +191,7 @@ int dushmem_emu_last_error(int clear);
 const char *dushmem_emu_error_text(int code);
 const char *dushmem_emu_error_name(int code, int hip);
 int dushmem_emu_fail(int code, const char *detail);
+void dushmem_emu_say(const char *call, const char *text);
 
 int dushmem_emu_launch(const dushmem_emu_launch_t *launch);
 int dushmem_emu_allow_shared(const void *kernel, size_t bytes);

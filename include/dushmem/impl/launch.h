@@ -5,6 +5,7 @@
 
 #include "emu_abi.h"
 #include "emu_types.h"
+#include <cstdio>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -192,49 +193,96 @@ int launch_typed(const char *name, config how, void (*kernel)(Params...), typena
   return start(name, how, Closure::body, made, Closure::release, Closure::parameters);
 }
 
-/* Launch by name with an array of pointers to the arguments. */
-template <class... Params, size_t... I>
-int launch_array(const config &how, void (*kernel)(Params...), void **args, std::index_sequence<I...>) {
-  if (kernel == nullptr) return start("kernel", how, nullptr, nullptr, nullptr, nullptr);
-  if (args == nullptr && sizeof...(Params) != 0) return dushmem_emu_fail(1, "args is NULL");
-  return launch_typed("kernel", how, kernel, *static_cast<std::decay_t<Params> *>(args[I])...);
-}
-
-template <class... Params> int launch_array(const config &how, void (*kernel)(Params...), void **args) {
-  return launch_array(how, kernel, args, std::index_sequence_for<Params...>{});
-}
-
-/* Kernels whose address a program has only as a void pointer: dushcc registers them behind their
- * definition, with ::dushmem::emu::registration. */
-struct registered {
+/* Kernels whose address a program has only as a void pointer: dushcc registers them behind their definition, with
+ * ::dushmem::emu::registration; others are known once they have been passed with their type. */
+struct known_kernel {
   const void *kernel;
   int (*start)(const config &, const void *, void **);
-  const registered *next;
+  /* Null where it isn't known. */
+  const char *name;
+  const known_kernel *next;
 };
 
-inline const registered *&registered_kernels() {
-  static const registered *first = nullptr;
+inline const known_kernel *&known_kernels() {
+  static const known_kernel *first = nullptr;
   return first;
 }
 
-struct registration : registered {
-  template <class... Params> explicit registration(void (*known)(Params...)) {
+inline const known_kernel *find_kernel(const void *kernel) {
+  const known_kernel *one = __atomic_load_n(&known_kernels(), __ATOMIC_ACQUIRE);
+  while (one != nullptr && one->kernel != kernel) one = one->next;
+  return one;
+}
+
+inline void add_kernel(known_kernel *made) {
+  made->next = __atomic_load_n(&known_kernels(), __ATOMIC_ACQUIRE);
+  while (!__atomic_compare_exchange_n(&known_kernels(), &made->next, made, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+  }
+}
+
+/* What messages call a kernel that is launched by address. */
+struct label {
+  char text[24];
+  const char *name;
+
+  explicit label(const void *kernel) : text() {
+    const known_kernel *known = find_kernel(kernel);
+    name = known == nullptr ? nullptr : known->name;
+    if (name == nullptr) std::snprintf(text, sizeof text, "%p", kernel);
+  }
+  const char *shown() const { return name != nullptr ? name : text; }
+};
+
+/* Launch by name with an array of pointers to the arguments. */
+template <class... Params, size_t... I>
+int start_array(const config &how, void (*kernel)(Params...), [[maybe_unused]] void **args, std::index_sequence<I...>) {
+  if (args == nullptr && sizeof...(Params) != 0) return dushmem_emu_fail(1, "args is NULL");
+  const label called(reinterpret_cast<const void *>(kernel));
+  return launch_typed(called.shown(), how, kernel, *static_cast<std::decay_t<Params> *>(args[I])...);
+}
+
+struct registration : known_kernel {
+  template <class... Params> explicit registration(void (*known)(Params...), const char *called = nullptr) {
     kernel = reinterpret_cast<const void *>(known);
+    name = called;
     start = [](const config &how, const void *address, void **args) {
       auto *typed = reinterpret_cast<void (*)(Params...)>(const_cast<void *>(address));
-      return launch_array(how, typed, args);
+      return start_array(how, typed, args, std::index_sequence_for<Params...>{});
     };
-    next = registered_kernels();
-    registered_kernels() = this;
+    add_kernel(this);
   }
 };
 
+/* From here on the kernel is known by its address: for ever, as it may be launched at any time. */
+template <class... Params> void note_kernel(void (*kernel)(Params...)) {
+  if (kernel != nullptr && find_kernel(reinterpret_cast<const void *>(kernel)) == nullptr) new registration(kernel);
+}
+inline void note_kernel(const void *) {}
+
+template <class... Params> int launch_array(const config &how, void (*kernel)(Params...), void **args) {
+  if (kernel == nullptr) return start("kernel", how, nullptr, nullptr, nullptr, nullptr);
+  note_kernel(kernel);
+  return start_array(how, kernel, args, std::index_sequence_for<Params...>{});
+}
+
+/* What is wrong with an address that is no known kernel's. */
+struct unknown_kernel_text {
+  char text[240];
+  explicit unknown_kernel_text(const void *kernel) : text() {
+    std::snprintf(text, sizeof text,
+                  "func = %p: no kernel is known by this address; pass a template's instance, or a kernel of another "
+                  "file, with its type: my_kernel<3>, not (const void *)my_kernel<3>",
+                  kernel);
+  }
+};
+
+/* A device would run it: what only the emulator refuses is told on standard error, too. */
 inline int launch_array(const config &how, const void *kernel, void **args) {
   if (kernel == nullptr) return start("kernel", how, nullptr, nullptr, nullptr, nullptr);
-  for (const registered *one = registered_kernels(); one != nullptr; one = one->next)
-    if (one->kernel == kernel) return one->start(how, kernel, args);
-  return dushmem_emu_fail(98, "func: no kernel of this program (a template's instance must be passed with its "
-                              "type, not as a void pointer)");
+  if (const known_kernel *known = find_kernel(kernel)) return known->start(how, kernel, args);
+  const unknown_kernel_text why(kernel);
+  dushmem_emu_say("a launch by address", why.text);
+  return dushmem_emu_fail(98, why.text);
 }
 
 } // namespace emu

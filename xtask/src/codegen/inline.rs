@@ -13,6 +13,7 @@ pub const SUPPORT: &[&str] = &[
     "dushmem_impl_longdouble_put_on_stream",
     "dushmem_impl_register_module",
     "dushmem_impl_ring_bell",
+    "dushmem_impl_say",
     "dushmem_impl_sharing_pes",
     "dushmem_impl_unregister_module",
 ];

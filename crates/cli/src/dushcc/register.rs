@@ -6,11 +6,12 @@ use std::collections::BTreeMap;
 
 /// Whether the source calls something that launches by address.
 pub fn launches_by_address(source: &Source<'_>) -> bool {
-    let calls: [&[u8]; 6] = [
+    let calls: [&[u8]; 7] = [
         b"LaunchKernel",
         b"LaunchKernelExC",
         b"LaunchCooperativeKernel",
         b"_collective_launch",
+        b"_collective_launch_query_gridsize",
         b"GraphAddKernelNode",
         b"KernelNodeSetParams",
     ];
@@ -48,7 +49,9 @@ pub fn edits(source: &Source<'_>) -> Vec<Edit> {
     let single = found.into_iter().filter(|(_, ends)| ends.len() == 1);
     let edit = |(name, ends): (&[u8], Vec<usize>)| {
         let name = String::from_utf8_lossy(name);
-        let text = format!(" static const ::dushmem::emu::registration dushmem_registered_{name}{{{name}}};");
+        let text = format!(
+            " static const ::dushmem::emu::registration dushmem_registered_{name}{{{name}, \"{name}\"}};"
+        );
         Edit::insert(source.tokens[ends[0]].end, text)
     };
     single.map(edit).collect()

@@ -33,6 +33,8 @@ typedef cudaError_t hipError_t;
 #define hipGetDevice cudaGetDevice
 #define hipDeviceGetAttribute cudaDeviceGetAttribute
 #define hipOccupancyMaxActiveBlocksPerMultiprocessor cudaOccupancyMaxActiveBlocksPerMultiprocessor
+#define hipFuncAttributes cudaFuncAttributes
+#define hipFuncGetAttributes cudaFuncGetAttributes
 #define hipLaunchCooperativeKernel cudaLaunchCooperativeKernel
 #define HIP_SYMBOL(variable) (&(variable))
 enum { hipMemcpyHostToDevice };

@@ -392,6 +392,17 @@ pub unsafe extern "C" fn dushmem_emu_fail(code: c_int, detail: *const c_char) ->
     note::<()>(Err(Failure::new(Code::from_number(code), detail)))
 }
 
+/// Prints a line about a launch.
+///
+/// # Safety
+/// Both are C strings.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dushmem_emu_say(call: *const c_char, text: *const c_char) {
+    // SAFETY: as the caller promises.
+    let [call, text] = [call, text].map(|text| unsafe { std::ffi::CStr::from_ptr(text) }.to_string_lossy());
+    kernel::say(&call, &text);
+}
+
 /// Kind (0 host, 1 pinned host, 2 device, 3 managed, 4 symmetric), device and base of an address.
 ///
 /// # Safety

@@ -293,7 +293,7 @@ fn kernels_launched_by_address_are_noted_down() {
         String::from_utf8(apply(text.as_bytes(), register::edits(&source))).expect("edits keep the encoding")
     };
     let note = |name: &str| {
-        format!(" static const ::dushmem::emu::registration dushmem_registered_{name}{{{name}}};")
+        format!(" static const ::dushmem::emu::registration dushmem_registered_{name}{{{name}, \"{name}\"}};")
     };
     let one = "namespace n { extern \"C\" { static __global__ __launch_bounds__(f(1), 2) void one(int a) noexcept { if (a) { } }";
     assert_eq!(noted(&format!("{one} }} }}")), format!("{one}{} }} }}", note("one")));
@@ -309,5 +309,6 @@ fn kernels_launched_by_address_are_noted_down() {
     }
     let calls = |text: &str| register::launches_by_address(&Source::new(text.as_bytes()));
     assert!(calls("cudaLaunchKernel((void *)k, 1, 1, 0)") && calls("dushmemx_collective_launch(f)"));
+    assert!(calls("dushmemx_collective_launch_query_gridsize(f)"));
     assert!(!calls("k<<<1, 2>>>(); // hipLaunchKernel"));
 }
