@@ -20,28 +20,7 @@ fn pe(boot: Arc<dyn Bootstrap>, knobs: &[(&str, &str)], body: impl FnOnce(&Pe)) 
     let world = World::init(boot, &settings, options).unwrap_or_else(|why| panic!("init: {why}"));
     world.bind_device(Call::Malloc, true).unwrap_or_else(|why| panic!("bind: {why}"));
     body(&Pe::on_device(&world));
-    world.finalize().unwrap_or_else(|why| panic!("finalize: {why}"));
-    drop(world);
-    for kind in ["memory", "mappings", "reservations", "streams", "modules", "host", "contexts"] {
-        assert_eq!(common::live(kind), 0, "{kind} after finalize");
-    }
-}
-
-/// What takes all paths to the peers' memory.
-fn everything(pe: &Pe) {
-    let suites: &[fn(&Pe)] = &[
-        suites::rma::every_small_size,
-        suites::rma::large_sizes,
-        suites::rma::strides,
-        suites::amo::every_operation,
-        suites::amo::from_all_at_once,
-        suites::order::put_with_signal,
-        suites::coll::gathers_and_exchanges,
-        suites::reduce::integers,
-    ];
-    for suite in suites {
-        suite(pe);
-    }
+    common::finalize(world);
 }
 
 pe_test!(in_turns, 3, |boot| {
@@ -49,23 +28,23 @@ pe_test!(in_turns, 3, |boot| {
         let heap = pe.world.device_heap().unwrap();
         assert_eq!(heap.sharing(), Sharing::Turns);
         assert!((DEVICE_BASE..DEVICE_BASE + (1 << 40)).contains(&heap.heap().0), "{:x?}", heap.heap());
-        everything(pe);
+        common::all_paths(pe);
     });
 });
 
 pe_test!(at_the_same_time, 2, |boot| {
     pe(boot, &[("CUDA_STANDIN_MPS", "1")], |pe| {
         assert_eq!(pe.world.device_heap().unwrap().sharing(), Sharing::Concurrent);
-        everything(pe);
+        common::all_paths(pe);
     });
 });
 
 pe_test!(a_heap_in_one_piece, 3, |boot| {
-    pe(boot, &[("CUDA_STANDIN_NO_VMM", "1")], everything);
+    pe(boot, &[("CUDA_STANDIN_NO_VMM", "1")], common::all_paths);
 });
 
 pe_test!(heaps_that_are_not_where_they_were_wanted, 2, |boot| {
-    pe(boot, &[("CUDA_STANDIN_NO_HINTS", "1")], everything);
+    pe(boot, &[("CUDA_STANDIN_NO_HINTS", "1")], common::all_paths);
 });
 
 pe_test!(a_gpu_for_each, 2, |boot| {
@@ -74,7 +53,7 @@ pe_test!(a_gpu_for_each, 2, |boot| {
     let own = if me == 0 { "0" } else { "1" };
     pe(boot, &[("CUDA_STANDIN_DEVICES", "2"), ("CUDA_VISIBLE_DEVICES", own)], |pe| {
         assert_eq!(pe.world.device_heap().unwrap().sharing(), Sharing::Alone);
-        everything(pe);
+        common::all_paths(pe);
     });
 });
 

@@ -11,7 +11,7 @@ use dushmem_cuda::Cuda;
 use dushmem_cuda::context::Context;
 use dushmem_cuda::driver;
 use dushmem_testkit::pe_test;
-use dushmem_testkit::suites::{self, Pe};
+use dushmem_testkit::suites::Pe;
 use dushmem_testkit::threads;
 use std::sync::Arc;
 
@@ -54,31 +54,8 @@ fn pe(boot: Arc<dyn Bootstrap>, visible: &str, knobs: &Knobs<'_>, sharing: Shari
         // The same address on every PE, whichever device its memory belongs to.
         assert!((DEVICE_BASE..DEVICE_BASE + (1 << 40)).contains(&heap.heap().0), "{:x?}", heap.heap());
     }
-    everything(&Pe::on_device(&world));
-    world.finalize().unwrap_or_else(|why| panic!("finalize: {why}"));
-    drop(world);
-    for kind in ["memory", "mappings", "reservations", "streams", "modules", "host", "contexts"] {
-        assert_eq!(common::live(kind), 0, "{kind} after finalize");
-    }
-}
-
-/// What takes all paths to the peers' memory.
-fn everything(pe: &Pe) {
-    let suites: &[fn(&Pe)] = &[
-        suites::rma::every_small_size,
-        suites::rma::large_sizes,
-        suites::rma::strides,
-        suites::amo::every_operation,
-        suites::amo::from_all_at_once,
-        suites::order::put_with_signal,
-        suites::order::signals,
-        suites::coll::gathers_and_exchanges,
-        suites::reduce::integers,
-        suites::scan::reduce_scatter,
-    ];
-    for suite in suites {
-        suite(pe);
-    }
+    common::all_paths(&Pe::on_device(&world));
+    common::finalize(world);
 }
 
 /// The devices that the first, the second, ... PE sees.
@@ -114,7 +91,7 @@ pe_test!(two_on_two_by_ipc_handles, 2, |boot| {
 pe_test!(heaps_that_are_not_where_they_were_wanted, 2, |boot| {
     let world =
         join(Arc::clone(&boot), seen(&boot, &["0", "1"]), &[("CUDA_STANDIN_NO_HINTS", "1")], &settings());
-    everything(&Pe::on_device(&world));
+    common::all_paths(&Pe::on_device(&world));
     world.finalize().unwrap();
 });
 
@@ -123,7 +100,7 @@ pe_test!(who_has_a_device_alone_takes_no_turns, 3, |boot| {
     let heap = world.device_heap().unwrap();
     let own = if world.my_pe() == 2 { Sharing::Alone } else { Sharing::Turns };
     assert_eq!((heap.sharing(), heap.own_sharing()), (Sharing::Turns, own));
-    everything(&Pe::on_device(&world));
+    common::all_paths(&Pe::on_device(&world));
     world.finalize().unwrap();
 });
 
@@ -184,7 +161,7 @@ pe_test!(the_heap_of_the_host_needs_no_link, 2, |boot| {
     let world = join(boot, visible, &[("CUDA_STANDIN_NO_PEERS", "all")], &settings);
     let heap = world.device_heap().unwrap();
     assert_eq!((heap.kind(), heap.agreed().devices), (HeapKind::Host, 2));
-    everything(&Pe::new(&world));
+    common::all_paths(&Pe::new(&world));
     world.finalize().unwrap();
 });
 
@@ -215,7 +192,7 @@ fn as_threads(knobs: &[(&str, &str)]) {
         world.bind_device(Call::Malloc, true).unwrap_or_else(|why| panic!("bind: {why}"));
         let agreed = world.device_heap().unwrap().agreed();
         assert_eq!((agreed.sharing, agreed.on_one, agreed.devices), (Sharing::Threads, 2, 2));
-        everything(&Pe::on_device(&world));
+        common::all_paths(&Pe::on_device(&world));
         world.finalize().unwrap_or_else(|why| panic!("finalize: {why}"));
     });
 }

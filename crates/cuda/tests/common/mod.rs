@@ -1,12 +1,14 @@
 //! What tests of this crate have in common: a driver that runs on the CPU, or with `DUSHMEM_TEST_GPU=1` the real one,
 //! for those that need nothing that only the stand-in does.
 #![allow(dead_code, reason = "each test uses some")]
+use dushmem_core::world::World;
 use dushmem_cuda::context::Context;
 use dushmem_cuda::driver::{self, Driver, LIBRARY_VARIABLE};
 use dushmem_cuda::gpu::Gpu;
 use dushmem_cuda::ptx::{Image, NEAR};
+use dushmem_testkit::suites::{self, Pe};
 use std::ffi::{CString, c_char};
-use std::sync::{Once, OnceLock};
+use std::sync::{Arc, Once, OnceLock};
 
 /// Kernels that only the stand-in knows.
 pub const TEST_IMAGE: Image = Image {
@@ -98,4 +100,33 @@ fn count(function: &str, of: &str) -> u64 {
     let of = CString::new(of).unwrap();
     // SAFETY: a C string.
     unsafe { ask(of.as_ptr()) }
+}
+
+/// Leaves the job, after which nothing of the device's is left in this process.
+#[track_caller]
+pub fn finalize(world: Arc<World>) {
+    world.finalize().unwrap_or_else(|why| panic!("finalize: {why}"));
+    drop(world);
+    for kind in ["memory", "mappings", "reservations", "streams", "modules", "host", "contexts"] {
+        assert_eq!(live(kind), 0, "{kind} after finalize");
+    }
+}
+
+/// What takes all paths to the peers' memory.
+pub fn all_paths(pe: &Pe) {
+    let suites: &[fn(&Pe)] = &[
+        suites::rma::every_small_size,
+        suites::rma::large_sizes,
+        suites::rma::strides,
+        suites::amo::every_operation,
+        suites::amo::from_all_at_once,
+        suites::order::put_with_signal,
+        suites::order::signals,
+        suites::coll::gathers_and_exchanges,
+        suites::reduce::integers,
+        suites::scan::reduce_scatter,
+    ];
+    for suite in suites {
+        suite(pe);
+    }
 }
