@@ -245,24 +245,18 @@ fn toolkit_libraries(nvcc: &Path) -> Option<PathBuf> {
 
 /// Where NVSHMEM is.
 pub fn nvshmem(named: Option<&Path>) -> Option<PathBuf> {
-    if let Some(named) = named {
-        return Some(named.to_path_buf());
-    }
-    if let Some(home) = env::var_os("NVSHMEM_HOME").filter(|home| !home.is_empty()) {
-        return Some(home.into());
-    }
-    beside_nvcc("nvshmem", "lib/libnvshmem_host.so.3")
+    place(named, "NVSHMEM_HOME", "nvshmem", "lib/libnvshmem_host.so.3")
 }
 
 /// Where NCCL is, if not where the loader looks.
 pub fn nccl(named: Option<&Path>) -> Option<PathBuf> {
-    if let Some(named) = named {
-        return Some(named.to_path_buf());
-    }
-    if let Some(home) = env::var_os("NCCL_HOME").filter(|home| !home.is_empty()) {
-        return Some(home.into());
-    }
-    beside_nvcc("nccl", "lib/libnccl.so.2")
+    place(named, "NCCL_HOME", "nccl", "lib/libnccl.so.2")
+}
+
+/// A library's folder: the one that is named, that of its variable, or a wheel's.
+fn place(named: Option<&Path>, variable: &str, wheel: &str, file: &str) -> Option<PathBuf> {
+    let home = || env::var_os(variable).filter(|home| !home.is_empty()).map(PathBuf::from);
+    named.map(Path::to_path_buf).or_else(home).or_else(|| beside_nvcc(wheel, file))
 }
 
 /// A wheel's folder that has this file, where nvcc is a wheel's, too.
