@@ -109,6 +109,19 @@ fn own(pe: &Pe, at: usize, mode: Mode) {
 }
 
 fn all(pe: &Pe, mode: Mode, meeting: &[(&'static str, u64)], collective: &[(&'static str, u64)]) {
+    counted(pe, |at| {
+        for bytes in [4, 1024] {
+            for (what, op) in collectives(pe, at, bytes) {
+                let meets = what.contains("barrier") || what.contains("sync");
+                check(pe, what, &op, if meets { meeting } else { collective });
+            }
+        }
+        own(pe, at, mode);
+    });
+}
+
+/// Has calls counted, where that is possible: as in a program that uses the runtime API, with memory for their arguments.
+fn counted(pe: &Pe, calls: impl FnOnce(usize)) {
     if !has_counters() {
         return;
     }
@@ -117,13 +130,7 @@ fn all(pe: &Pe, mode: Mode, meeting: &[(&'static str, u64)], collective: &[(&'st
     // As in a program that uses the runtime API.
     let gpu = dushmem_cuda::device::of(&pe.world).unwrap();
     let _entered = gpu.context().enter().unwrap();
-    for bytes in [4, 1024] {
-        for (what, op) in collectives(pe, at, bytes) {
-            let meets = what.contains("barrier") || what.contains("sync");
-            check(pe, what, &op, if meets { meeting } else { collective });
-        }
-    }
-    own(pe, at, mode);
+    calls(at);
 }
 
 /// A collective is one kernel, a meeting of two one batch.
@@ -134,24 +141,19 @@ pub fn concurrent(pe: &Pe) {
 
 /// Who takes turns meets before and behind the work, which the first member does: the others' two meetings are one batch.
 pub fn in_turns(pe: &Pe) {
-    if !has_counters() {
-        return;
-    }
-    let at = pe.alloc(256 << 10);
-    pe.barrier();
-    let gpu = dushmem_cuda::device::of(&pe.world).unwrap();
-    let _entered = gpu.context().enter().unwrap();
-    for (what, op) in collectives(pe, at, 1024) {
-        let work = match what {
-            _ if pe.me != 0 => [("batch", 1)].to_vec(),
-            "reduce" => [("batch", 2), ("kernel", 1)].to_vec(),
-            "reducescatter" => [("batch", 2), ("kernel", pe.n as u64)].to_vec(),
-            "broadcast" => [("batch", 2), ("kernel", 1)].to_vec(),
-            "fcollect" => [("batch", 2), ("kernel", pe.n as u64)].to_vec(),
-            "alltoall" => [("batch", 2), ("copy", (pe.n * pe.n) as u64)].to_vec(),
-            _ => [("batch", 1)].to_vec(),
-        };
-        check(pe, what, &op, &work);
-    }
-    own(pe, at, Mode::Turns);
+    counted(pe, |at| {
+        for (what, op) in collectives(pe, at, 1024) {
+            let work = match what {
+                _ if pe.me != 0 => [("batch", 1)].to_vec(),
+                "reduce" => [("batch", 2), ("kernel", 1)].to_vec(),
+                "reducescatter" => [("batch", 2), ("kernel", pe.n as u64)].to_vec(),
+                "broadcast" => [("batch", 2), ("kernel", 1)].to_vec(),
+                "fcollect" => [("batch", 2), ("kernel", pe.n as u64)].to_vec(),
+                "alltoall" => [("batch", 2), ("copy", (pe.n * pe.n) as u64)].to_vec(),
+                _ => [("batch", 1)].to_vec(),
+            };
+            check(pe, what, &op, &work);
+        }
+        own(pe, at, Mode::Turns);
+    });
 }
