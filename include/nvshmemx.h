@@ -552,7 +552,7 @@ void nvshmemx_ptrdiff_wait_until_on_stream(ptrdiff_t *ivar, int cmp, ptrdiff_t c
 void nvshmemx_short_wait_until_on_stream(short *ivar, int cmp, short cmp_value, void *stream);
 void nvshmemx_ushort_wait_until_on_stream(unsigned short *ivar, int cmp, unsigned short cmp_value, void *stream);
 
-/* Enqueues on the stream what wait_until_all does. */
+/* Enqueues on the stream what wait_until_all does; status is read at the call where only the CPU reaches it, else when the stream gets there. */
 void nvshmemx_int_wait_until_all_on_stream(int *ivars, size_t nelems, const int *status, int cmp, int cmp_value, void *stream);
 void nvshmemx_long_wait_until_all_on_stream(long *ivars, size_t nelems, const int *status, int cmp, long cmp_value, void *stream);
 void nvshmemx_longlong_wait_until_all_on_stream(long long *ivars, size_t nelems, const int *status, int cmp, long long cmp_value, void *stream);
@@ -568,7 +568,7 @@ void nvshmemx_ptrdiff_wait_until_all_on_stream(ptrdiff_t *ivars, size_t nelems, 
 void nvshmemx_short_wait_until_all_on_stream(short *ivars, size_t nelems, const int *status, int cmp, short cmp_value, void *stream);
 void nvshmemx_ushort_wait_until_all_on_stream(unsigned short *ivars, size_t nelems, const int *status, int cmp, unsigned short cmp_value, void *stream);
 
-/* Enqueues on the stream what wait_until_all_vector does. */
+/* Enqueues on the stream what wait_until_all_vector does; status and cmp_value are read at the call where only the CPU reaches them, else when the stream gets there. */
 void nvshmemx_int_wait_until_all_vector_on_stream(int *ivars, size_t nelems, const int *status, int cmp, int *cmp_value, void *stream);
 void nvshmemx_long_wait_until_all_vector_on_stream(long *ivars, size_t nelems, const int *status, int cmp, long *cmp_value, void *stream);
 void nvshmemx_longlong_wait_until_all_vector_on_stream(long long *ivars, size_t nelems, const int *status, int cmp, long long *cmp_value, void *stream);

@@ -110,6 +110,7 @@ template <bool SCRATCH> static void put_row(const Shape &shape, char *to, char *
   if (SCRATCH) CUDA(cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)room));
   char *there = (char *)CALL(ptr)(to, peer);
   if (there != nullptr) CUDA(cudaMemset(there, 0xee, all + 64));
+  CUDA(cudaDeviceSynchronize()); // `stream` does not wait for the default one
   const int times = brief ? 1 : (int)std::max<size_t>(1, std::min<size_t>(200, (size_t)(shape.blocks * shape.threads) * 40000 / all));
   const double us = timed(times, [=](int k) { kernel<<<shape.blocks, shape.threads, room, stream>>>(to + dst, from + src, all, peer, k, room); });
   std::string name = std::string("put, ") + shape.name + (SCRATCH ? ", scratch" : "");
@@ -223,6 +224,7 @@ static void pair_rows(char *to, char *from, uint64_t *signal) {
   uint64_t *base;
   CUDA(cudaMalloc((void **)&base, sizeof *base));
   CUDA(cudaMemset(base, 0, sizeof *base));
+  CUDA(cudaDeviceSynchronize());
   const auto us = [&](const std::string &name, size_t bytes, int times, const std::function<void(int)> &launch) {
     CALL(barrier_all)();
     row(name, bytes, timed(brief ? 3 : times, launch), "us");
@@ -260,6 +262,7 @@ int main(int argc, char **) {
   std::vector<char> bytes(most + 4096);
   for (size_t i = 0; i < bytes.size(); i++) bytes[i] = (char)(i * 7 + i / 251);
   CUDA(cudaMemcpy(from, bytes.data(), bytes.size(), cudaMemcpyHostToDevice));
+  CUDA(cudaDeviceSynchronize()); // of pageable memory the last part may be under way still
   CALL(barrier_all)();
   if (me == 0) put_rows(to, from, most);
   if (me == 0) word_rows((int *)to, (const int *)from, most);

@@ -142,11 +142,36 @@ static void barriers() {
   dushmem_free(words);
 }
 
+// What a stream compares with, in memory of the host that changes behind the call.
+static void arrays() {
+  short *words = zeroed<short>(4);
+  int *behind = zeroed<int>(1);
+  dushmem_barrier_all();
+  for (int round = 1; round <= 20; round++) {
+    std::vector<short> wanted{(short)round, (short)(2 * round), 0, (short)-round};
+    std::vector<int> left_out{0, 0, 1, 0};
+    dushmemx_short_wait_until_all_vector_on_stream(words, 4, left_out.data(), DUSHMEM_CMP_EQ, wanted.data(), stream);
+    dushmemx_short_wait_until_all_on_stream(words, 4, left_out.data(), DUSHMEM_CMP_NE, (short)(round - 1), stream);
+    dushmemx_int_p_on_stream(behind, round, me, stream);
+    wanted.assign(4, 99);
+    left_out.assign(4, 0);
+    // The left neighbour's words: it goes on when its own have come.
+    for (int i : {0, 1, 3}) dushmem_short_p(words + i, (short)(i == 3 ? -round : (i + 1) * round), right_of(me));
+    dushmem_quiet();
+    CUDA(cudaStreamSynchronize(stream));
+    expect_host("behind a wait for arrays", look(behind), round, round);
+    dushmem_barrier_all();
+  }
+  dushmem_free(behind);
+  dushmem_free(words);
+}
+
 int main() {
   begin();
   int kind = 0;
   for (size_t bytes : {1, 8, 100, 4097, 300000, 3 << 20}) rounds(bytes, kind++);
   across();
+  arrays();
   VALUES(char, char);
   VALUES(short, short);
   VALUES(int, int);

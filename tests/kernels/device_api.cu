@@ -179,6 +179,8 @@ int main() {
     OK(cudaMemset(h.signals, 0, 64 * sizeof(uint64_t)));
     OK(cudaMemset(back, 0, 4096 * sizeof(int)));
     OK(cudaMemset(out, 0, 64 * sizeof(long long)));
+    // A memset may be under way when its call is over, and the barrier does not wait for it.
+    OK(cudaDeviceSynchronize());
     dushmem_barrier_all();
   };
 
@@ -233,6 +235,7 @@ int main() {
   clear();
 
   OK(cudaMemset(h.ints, 0, 64 * sizeof(int)));
+  OK(cudaDeviceSynchronize());
   dushmem_barrier_all();
   fence_then_flag<<<1, 1, 0, stream>>>(h, back);
   OK(cudaStreamSynchronize(stream));

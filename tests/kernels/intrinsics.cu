@@ -9,7 +9,8 @@ __global__ void integers(int *wrong) {
   EXPECT(__clzll(1) == 63 && __clzll(0) == 64 && __ffs(0) == 0 && __ffs(8) == 4 && __ffsll(1ll << 40) == 41);
   EXPECT(__brev(1u) == 0x80000000u && __brev(0x12345678u) == 0x1e6a2c48u && __brevll(1ull) == 1ull << 63);
   EXPECT(__byte_perm(0x33221100u, 0x77665544u, 0x7531u) == 0x77553311u);
-  EXPECT(__byte_perm(0x00800011u, 0, 0x888au) == 0x000000ffu); // signs of bytes
+  // A selector has three bits: the fourth of prmt, for a byte's sign, does nothing here.
+  EXPECT(__byte_perm(0x00800011u, 0, 0x888au) == 0x11111180u && __byte_perm(1u, 2u, 0xcccc0000u) == 0x01010101u);
   EXPECT(__funnelshift_l(0x80000001u, 0x12345678u, 4) == 0x23456788u);
   EXPECT(__funnelshift_r(0x80000001u, 0x12345678u, 4) == 0x88000000u);
   EXPECT(__funnelshift_l(5, 7, 32) == 7 && __funnelshift_lc(5, 7, 32) == 5 && __funnelshift_rc(5, 7, 40) == 7);
@@ -35,6 +36,12 @@ __global__ void numbers(int *wrong) {
   EXPECT(__float2int_rn(3e9f) == 0x7fffffff && __float2int_rn(-3e9f) == -0x7fffffff - 1 && __float2int_rn(nan) == 0);
   EXPECT(__float2uint_rz(-1.0f) == 0 && __float2uint_rz(5e9f) == 0xffffffffu && __double2uint_rn(4294967294.5) == 4294967294u);
   EXPECT(__double2ll_rn(-2.5) == -2 && __float2ll_rz(1e30f) == 0x7fffffffffffffffll && __double2ull_rz(1e30) == ~0ull);
+  // Of a NaN: 0, or where 64 bits are involved the highest bit. Volatile, so that no compiler does the conversion.
+  volatile float hidden = nan;
+  volatile double hidden_wide = hidden;
+  EXPECT(__double2int_rn(hidden_wide) == -0x7fffffff - 1 && __double2uint_rz(hidden_wide) == 0x80000000u);
+  EXPECT(__float2uint_rn(hidden) == 0 && __float2int_rz(hidden) == 0);
+  EXPECT(__float2ll_rn(hidden) == -0x7fffffffffffffffll - 1 && __double2ull_rn(hidden_wide) == 1ull << 63);
   EXPECT(__int2float_rn(16777217) == 16777216.0f && __ll2double_rn(9007199254740993ll) == 9007199254740992.0);
   EXPECT(__fmaf_rn(3.0f, 4.0f, 5.0f) == 17.0f && __fadd_rn(1.0f, 2.0f) == 3.0f && __fmul_rn(1.5f, 2.0f) == 3.0f);
   // Fused: the product of these two is not a float.

@@ -481,6 +481,7 @@ static void check_sync(const Crew &team, Space &space) {
   int32_t *const word = (int32_t *)dest;
   for (int round = 0; round < 10; round++) {
     OK(cudaMemset(dest, 0, 64));
+    OK(cudaDeviceSynchronize()); // the memset may be under way still
     dushmem_team_sync(team.handle);
     raise_word<<<1, 1>>>(word, team.pe((team.me + 1) % team.n));
     dushmem_k_quiet<<<1, 1>>>();

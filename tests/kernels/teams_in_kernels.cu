@@ -76,6 +76,7 @@ int main() {
     finish_kernels();
     CUDA(cudaFree(there));
     CUDA(cudaMemset(word, 0, 3 * sizeof *word));
+    CUDA(cudaDeviceSynchronize()); // the memset may be under way still
     dushmem_barrier_all();
     // Members only; the others wait at the next barrier of all.
     if (every_second != DUSHMEM_TEAM_INVALID) {

@@ -195,6 +195,7 @@ static inline void fill(float *at, size_t count) {
   std::vector<float> all(count);
   for (size_t i = 0; i < count; i++) all[i] = value(me, i);
   CUDA(cudaMemcpy(at, all.data(), count * sizeof(float), cudaMemcpyHostToDevice));
+  CUDA(cudaDeviceSynchronize()); /* of pageable memory the last part may be under way still */
 }
 static inline void compare(const std::string &name, const float *at, size_t count, const std::function<float(size_t)> &wanted) {
   std::vector<float> all(count);

@@ -121,6 +121,7 @@ static void words(float *dest, float *source, uint64_t *signals) {
   alone("device atomic_compare_swap", atomic<COMPARE_SWAP>, word, peer);
   clear(dest, 64 << 20);
   CUDA(cudaMemset(dest, 0, 64 << 20));
+  CUDA(cudaDeviceSynchronize());
   for (size_t stride : {(size_t)4, (size_t)0}) {
     const long each = stride ? 64 : 8;
     measure_launch(stride ? "device atomic_add by 132 x 256 threads, 64 words each" : "device atomic_add by 132 x 256 threads, 8 times the same word",

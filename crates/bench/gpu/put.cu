@@ -43,6 +43,7 @@ static void fill_bytes(char *at, size_t bytes) {
   std::vector<unsigned char> all(bytes);
   for (size_t i = 0; i < bytes; i++) all[i] = (unsigned char)(i * 7 + i / 251);
   CUDA(cudaMemcpy(at, all.data(), bytes, cudaMemcpyHostToDevice));
+  CUDA(cudaDeviceSynchronize());
 }
 
 struct Shape {

@@ -68,6 +68,17 @@ pub enum Word {
     U64(u64),
 }
 
+impl Word {
+    /// Bytes of the type.
+    pub fn bytes(self) -> usize {
+        match self {
+            Word::I16(_) | Word::U16(_) => 2,
+            Word::I32(_) | Word::U32(_) => 4,
+            Word::I64(_) | Word::U64(_) => 8,
+        }
+    }
+}
+
 /// What a stream compares several words with.
 #[derive(Clone, Copy, Debug)]
 pub enum Words {

@@ -2,11 +2,12 @@
 //!
 //! Operations of the engine run on the worker of the stream that they were put into.
 use crate::graph::capture;
-use crate::graph::work::{EngineWork, Work};
+use crate::graph::work::{Copied, EngineWork, Work};
 use crate::{device, error, kernel, memory, stream};
-use dushmem_core::device::{Device, DeviceMemory, Export, HeapRequest, StreamHandle, StreamOp};
+use dushmem_core::device::{Device, DeviceMemory, Export, HeapRequest, StreamHandle, StreamOp, Words};
 use dushmem_core::error::{Error, Result};
 use dushmem_core::world::World;
+use dushmem_os::machine::in_loaded_object;
 use dushmem_os::memory::{Mapping, grow, memfd, page};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
@@ -73,6 +74,45 @@ fn heaps(world: &World) -> impl Iterator<Item = (*mut u8, usize)> {
     (0..world.n_pes() as usize).map(move |pe| (world.window().peer(base, pe) as *mut u8, len))
 }
 
+/// Has a wait read copies of its arrays that lie in ordinary memory, where a GPU would not reach them: the program may change
+/// them behind the call.
+///
+/// # Safety
+/// The arrays are valid.
+unsafe fn copy_arrays(world: &World, op: &mut StreamOp) -> Copied {
+    let StreamOp::WaitUntilAll { ivars, len, status, values, .. } = op else { return Copied::default() };
+    let size = match *values {
+        Words::One(word) | Words::Each(_, word) => word.bytes(),
+    };
+    // Too many, or none: the wait says so, or reads nothing.
+    let span = len.checked_mul(size).filter(|&span| span > 0);
+    let me = world.my_pe();
+    let is_right = |span: &usize| world.kernel_target("ivars", *ivars as usize, *span, 1, me).is_ok();
+    let Some(span) = span.filter(is_right) else { return Copied::default() };
+    let copy = |at: usize, bytes: usize| {
+        let ordinary = at != 0 && memory::find(at).is_none() && !in_loaded_object(at, bytes);
+        ordinary.then(|| {
+            let mut copy: Arc<[u64]> = vec![0; bytes.div_ceil(8)].into();
+            let to = Arc::get_mut(&mut copy).map_or(std::ptr::null_mut(), |copy| copy.as_mut_ptr());
+            // SAFETY: as the caller promises; the copy has as many bytes.
+            unsafe { (at as *const u8).copy_to_nonoverlapping(to.cast(), bytes) };
+            copy
+        })
+    };
+    let left_out = copy(*status as usize, *len * size_of::<i32>());
+    if let Some(copy) = &left_out {
+        *status = copy.as_ptr().cast();
+    }
+    let mut wanted = None;
+    if let Words::Each(at, _) = values {
+        wanted = copy(*at as usize, span);
+        if let Some(copy) = &wanted {
+            *at = copy.as_ptr().cast();
+        }
+    }
+    [left_out, wanted]
+}
+
 impl Device for Emulator {
     fn name(&self) -> &'static str {
         "CPU emulator"
@@ -133,7 +173,10 @@ impl Device for Emulator {
         op: StreamOp,
     ) -> Result<()> {
         world.check_alive()?;
-        let work = EngineWork { world: Arc::clone(world), call, op };
+        let mut op = op;
+        // SAFETY: as the caller promises.
+        let copied = unsafe { copy_arrays(world, &mut op) };
+        let work = EngineWork { world: Arc::clone(world), call, op, copied };
         stream::find(stream.0)?.add(Work::Engine(work))?;
         Ok(())
     }

@@ -61,15 +61,12 @@ inline unsigned __brev(unsigned x) {
 inline unsigned long long __brevll(unsigned long long x) {
   return static_cast<unsigned long long>(__brev(static_cast<unsigned>(x))) << 32 | __brev(static_cast<unsigned>(x >> 32));
 }
+/* Three bits of a selector count: unlike PTX's prmt, CUDA's function has no fourth for a byte's sign. */
 inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
   const unsigned long long bytes = static_cast<unsigned long long>(y) << 32 | x;
   unsigned result = 0;
-  for (int i = 0; i < 4; i++) {
-    const unsigned nibble = selector >> (4 * i);
-    unsigned byte = static_cast<unsigned>(bytes >> (8 * (nibble & 7))) & 0xff;
-    if ((nibble & 8) != 0) byte = (byte & 0x80) != 0 ? 0xff : 0; // its sign
-    result |= byte << (8 * i);
-  }
+  for (int i = 0; i < 4; i++)
+    result |= (static_cast<unsigned>(bytes >> (8 * (selector >> (4 * i) & 7))) & 0xff) << (8 * i);
   return result;
 }
 inline unsigned __funnelshift_l(unsigned lo, unsigned hi, unsigned shift) {
@@ -121,12 +118,13 @@ inline unsigned __dp4a(unsigned a, unsigned b, unsigned c) {
 }
 
 /* Conversions. To an integer: rounded as the name says (rn to the nearest, ties to even; rz to zero; ru up;
- * rd down), the nearest number of the type where it is beyond it, 0 for a NaN of 32 bits and what a GPU gives
- * for one of 64. */
+ * rd down), the nearest number of the type where it is beyond it; for a NaN 0 if both types have 32 bits or fewer, else the
+ * highest bit alone. */
 namespace dushmem {
 namespace emu {
 template <class To, class From> To to_integer(From rounded) {
-  if (rounded != rounded) return sizeof(To) <= 4 ? To{0} : static_cast<To>(uint64_t{1} << 63);
+  if (rounded != rounded)
+    return sizeof(To) <= 4 && sizeof(From) <= 4 ? To{0} : static_cast<To>(uint64_t{1} << (8 * sizeof(To) - 1));
   // 2 to the number of value bits: exact, and the first number that is too large.
   const From beyond = std::ldexp(From{1}, std::numeric_limits<To>::digits);
   if (rounded >= beyond) return std::numeric_limits<To>::max();
@@ -178,7 +176,7 @@ inline float __fmaf_rn(float a, float b, float c) { return std::fma(a, b, c); }
 inline double __fma_rn(double a, double b, double c) { return std::fma(a, b, c); }
 inline float __frcp_rn(float x) { return 1.0f / x; }
 inline float __fsqrt_rn(float x) { return std::sqrt(x); }
-inline float __frsqrt_rn(float x) { return 1.0f / std::sqrt(x); }
+inline float __frsqrt_rn(float x) { return static_cast<float>(1.0 / std::sqrt(double{x})); } // rounded once
 inline double __drcp_rn(double x) { return 1.0 / x; }
 inline double __dsqrt_rn(double x) { return std::sqrt(x); }
 inline float __saturatef(float x) { return x > 0.0f ? (x < 1.0f ? x : 1.0f) : 0.0f; } // a NaN gives 0

@@ -327,6 +327,40 @@ fn programs_at_the_same_time_have_daemons_of_their_own_or_one() {
 }
 
 #[test]
+fn few_pes_run_at_the_same_time() {
+    let pack = Pack::new(
+        "contexts",
+        "one plain 2,4 20 busy -- a\n\
+         one plain 2,4 20 busy -- b\n\
+         one plain 2,4 20 busy -- c\n\
+         one plain 2,8 20 busy -- d\n\
+         one threads 1,2 20 busy alone -- a\n\
+         one threads 1,2 20 busy alone -- b\n",
+    );
+    // Four of two PEs wait for each other, to be seen at the same time.
+    pack.program(
+        "busy",
+        "cd $PACK; mkdir -p run; echo ${PES:-100} >run/$$\n\
+         sum() { cat run/* 2>/dev/null | awk '{ s += $1 } END { print s + 0 }' | tee -a sums; }\n\
+         for i in $(seq 100); do\n\
+         now=$(sum); [ ${PES:-0} != 2 ] || [ $now = 8 ] || [ -e all ] && break; sleep 0.1; done\n\
+         [ ${PES:-0} != 2 ] || >all; sleep 0.3; sum; rm run/$$; echo all right",
+    );
+    let most = || {
+        let sums = fs::read_to_string(pack.0.join("sums")).unwrap();
+        let _ = fs::remove_file(pack.0.join("sums"));
+        sums.lines().filter_map(|line| line.parse::<u32>().ok()).max().unwrap()
+    };
+    let (code, said) = pack.run(&["--jobs", "6", "one-plain"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(most(), 8, "{said}");
+    // PEs that are threads: one program alone.
+    let (code, said) = pack.run(&["--jobs", "6", "one-threads"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(most(), 100, "{said}");
+}
+
+#[test]
 fn on_several_gpus_each_pe_has_its_own() {
     let pack = Pack::new(
         "gpus",

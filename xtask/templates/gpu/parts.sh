@@ -42,7 +42,7 @@ mps_start() {
   mkdir -p "$at/pipe" "$at/log"
   # It keeps nothing of this script's open.
   CUDA_MPS_PIPE_DIRECTORY=$at/pipe CUDA_MPS_LOG_DIRECTORY=$at/log nvidia-cuda-mps-control -d \
-    >"$at/said" 2>&1 </dev/null {slots}>&- || { echo "FAIL    nvidia-cuda-mps-control -d: exit $?: $(head -1 "$at/said")"; rm -rf "$at"; return 1; }
+    >"$at/said" 2>&1 </dev/null {slots}>&- {room}>&- || { echo "FAIL    nvidia-cuda-mps-control -d: exit $?: $(head -1 "$at/said")"; rm -rf "$at"; return 1; }
 }
 mps_stop() {
   local at=$work/mps$1 servers pid
@@ -93,7 +93,7 @@ run() {
   shift 2
   from=$(microseconds)
   until=$((from + limit * 1000000))
-  setsid "$@" >>"$log" 2>&1 </dev/null {slots}>&- &
+  setsid "$@" >>"$log" 2>&1 </dev/null {slots}>&- {room}>&- &
   group=$!
   # shellcheck disable=SC2064
   trap "kill -KILL -- -$group 2>/dev/null; exit 143" TERM

@@ -9,6 +9,8 @@ usage="usage: run.sh [OPTIONS] STAGE...
   --grace SECONDS  what still runs so many later is ended (20)
   --limit SECONDS  no program runs longer, whatever the plan says
   --jobs N         programs that run at the same time; a measurement always runs alone (a quarter of the CPUs, at most 4)
+  --contexts N     PEs that run at the same time, since the driver takes turns at making and ending their contexts; a program
+                   with more of them runs alone, and so does one whose PEs are threads (8)
   --daemons HOW    of MPS: each, one for each of them, so that one that fails takes no other with it; or one for all (each)
   --only REGEX     only lines that match: SUITE-MODE PROGRAM ARGUMENTS
   --skip REGEX     none that match
@@ -17,7 +19,7 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=/dev/null
 . "$here/parts.sh"
-out=${OUT:-$PWD/out} budget=540 grace=20 most='' jobs=0 daemons=each only=. skip='' stages=() earlier=()
+out=${OUT:-$PWD/out} budget=540 grace=20 most='' jobs=0 contexts=8 daemons=each only=. skip='' stages=() earlier=()
 while (($#)); do
   case $1 in
     --out) out=$2; shift ;;
@@ -25,6 +27,7 @@ while (($#)); do
     --grace) grace=$2; shift ;;
     --limit) most=$2; shift ;;
     --jobs) jobs=$2; shift ;;
+    --contexts) contexts=$2; shift ;;
     --daemons) daemons=$2; shift ;;
     --only) only=$2; shift ;;
     --skip) skip=$2; shift ;;
@@ -38,6 +41,7 @@ while (($#)); do
   shift
 done
 ((${#stages[@]})) || { echo "$usage"; exit 2; }
+((contexts > 0)) || { echo "run.sh: --contexts $contexts: 1 or more"; exit 2; }
 case $daemons in each | one) ;; *) echo "run.sh: --daemons $daemons: each or one"; exit 2 ;; esac
 ((jobs > 0)) || { jobs=$(($(nproc) / 4)); jobs=$((jobs < 1 ? 1 : jobs > 4 ? 4 : jobs)); }
 
@@ -50,9 +54,10 @@ cat "${earlier[@]}" /dev/null >"$work/earlier.tsv" || exit 2
 : >"$out/failures.txt"
 start=$SECONDS bad=0
 
-# Slots that programs run in: a token is the number of a free one.
-mkfifo "$work/slots"
-exec {slots}<>"$work/slots"
+# Slots that programs run in: a token is the number of a free one. And a token for each PE that may run.
+mkfifo "$work/slots" "$work/room"
+exec {slots}<>"$work/slots" {room}<>"$work/room"
+for ((pe = 0; pe < contexts; pe++)); do echo >&"$room"; done
 
 finish() {
   trap - EXIT INT TERM
@@ -85,7 +90,7 @@ items() {
 }
 
 stage() {
-  local suite=${1%-*} mode=${1##*-} from=$SECONDS slot count=$jobs here_at line n program limit words name
+  local suite=${1%-*} mode=${1##*-} from=$SECONDS slot count=$jobs here_at line n program limit words name weight pe
   plan | awk -F'\t' -v suite="$suite" -v mode="$mode" '$2 == suite && index("," $3 ",", "," mode ",") { found = 1 } END { exit !found }' ||
     { echo "FAIL $1: the plan has no such stage"; bad=1; return; }
   [ "$suite" = measure ] && count=1
@@ -105,9 +110,13 @@ stage() {
       mps_start 0
       for ((here_at = 0; here_at < count; here_at++)); do [ "$here_at" = "$slot" ] || echo "$here_at" >&"$slots"; done
     fi
+    weight=$n
+    if [ "$mode" = threads ] || ((weight > contexts)); then weight=$contexts; fi
+    for ((pe = 0; pe < weight; pe++)); do read -r -u "$room" _; done
     (
       trap - EXIT
       one "$slot" "$count" "$line" "$1" "$mode" "$n" "$limit" "$program" "$words"
+      for ((pe = 0; pe < weight; pe++)); do echo >&"$room"; done
       echo "$slot" >&"$slots"
     ) &
   done < <(items "$1")

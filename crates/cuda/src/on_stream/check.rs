@@ -21,11 +21,6 @@ pub fn local(arg: &'static str, addr: usize, bytes: usize) -> Result<bool> {
     }
 }
 
-/// The device's address of memory that a kernel or a memory operation will use.
-pub fn reached(queue: &dyn Queue, arg: &'static str, addr: usize) -> Result<u64> {
-    queue.device_address(addr).ok_or(Error::BadAddress { arg, addr, why: HOST_ONLY })
-}
-
 /// The device's address of a symmetric object, which the program knows by `addr`.
 pub fn reached_target(queue: &dyn Queue, arg: &'static str, addr: usize, target: Target) -> Result<u64> {
     if target.on_device {

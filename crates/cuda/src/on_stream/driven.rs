@@ -258,4 +258,9 @@ impl Queue for GpuQueue {
         let (host, device) = words.swap_remove(last);
         Ok((host as *mut u32, device))
     }
+
+    fn host_block(&self, bytes: usize) -> Result<(usize, u64)> {
+        let (host, device) = self.gpu.host_words(bytes)?;
+        Ok((host.as_ptr() as usize, device))
+    }
 }

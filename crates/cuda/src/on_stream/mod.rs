@@ -5,6 +5,7 @@ pub mod compare;
 pub mod driven;
 pub mod in_world;
 pub mod job;
+pub mod kept;
 pub mod kernels;
 pub mod meet;
 pub mod queue;

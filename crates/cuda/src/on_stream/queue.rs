@@ -215,4 +215,8 @@ pub trait Queue: Debug + Send + Sync {
     /// A zeroed word of host memory that the device addresses at the same time, and that address; valid as long as the
     /// queue.
     fn host_word(&self) -> Result<(*mut u32, u64)>;
+
+    /// Bytes of host memory, at a multiple of 256, that the device addresses at the same time, and that address; valid as
+    /// long as the queue.
+    fn host_block(&self, bytes: usize) -> Result<(usize, u64)>;
 }

@@ -1,5 +1,6 @@
 //! Operations in streams: what each call of the API becomes.
 use super::job::Job;
+use super::kept::Kept;
 use super::kernels::{self, Computes, Few};
 use super::meet::{Group, Half};
 use super::queue::{BATCH, Capture, Launch, MemOp, Queue};
@@ -25,6 +26,7 @@ pub struct OnStream {
     queue: Arc<dyn Queue>,
     records: Arc<Records>,
     watch: Watch,
+    pub(super) kept: Kept,
     everybody: Box<[u32]>,
 }
 
@@ -58,7 +60,7 @@ pub struct Enqueue<'a> {
     /// The same without the family's prefix.
     pub(super) kind: Call,
     capture: Capture,
-    all: &'a OnStream,
+    pub(super) all: &'a OnStream,
 }
 
 impl OnStream {
@@ -67,7 +69,7 @@ impl OnStream {
         let everybody = (0..job.n_pes() as u32).collect();
         let records = Arc::new(Records::new(Arc::clone(&job), Arc::clone(&queue), note));
         let watch = Watch::new(Arc::clone(&queue), report, Arc::clone(&records));
-        OnStream { job, queue, records, watch, everybody }
+        OnStream { job, queue, records, watch, kept: Kept::default(), everybody }
     }
 
     /// Puts an operation into a stream, for the public name `call`. An error leaves the stream as it was, unless it is the driver's.

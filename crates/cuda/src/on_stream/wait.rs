@@ -1,7 +1,8 @@
 //! Waits for own words: by the stream itself where it compares as the API does, otherwise by a kernel that spins, or, where
 //! PEs take turns on the device, by the CPU.
-use super::check::{reached, reached_target};
+use super::check::reached_target;
 use super::compare::{How, Shape};
+use super::kept::Array;
 use super::kernels::{self, WaitAll};
 use super::stream::Enqueue;
 use super::watch::{Look, Values};
@@ -49,7 +50,7 @@ impl Enqueue<'_> {
                 _ if self.turns() => {
                     let look = Look { at: target.at, shape, cmp, n: 1, status: 0, values: Values::One };
                     let what = self.what(target.at, shape.bytes);
-                    self.watch.enqueue(self.stream, self.call, what, self.captured(), look)
+                    self.watch.enqueue(self.stream, self.call, what, self.captured(), look, [None, None])
                 }
                 _ => {
                     let Shape { bytes, signed, bits } = shape;
@@ -63,7 +64,7 @@ impl Enqueue<'_> {
     /// Waits until all own words of a set compare.
     ///
     /// # Safety
-    /// The arrays are valid while the stream waits.
+    /// The words are valid while the stream waits, and so are the arrays, except where only the CPU reaches them.
     pub unsafe fn wait_until_all(&self, set: &Set) -> Result<()> {
         let (Words::One(kind) | Words::Each(_, kind)) = set.values;
         let shape = Shape::from(kind);
@@ -73,22 +74,20 @@ impl Enqueue<'_> {
             return Ok(());
         }
         let at = reached_target(self.queue, "ivars", set.ivars, target)?;
-        // The arrays are read when the stream comes to the wait.
-        let status = match set.status {
-            0 => 0,
-            status => reached(self.queue, "status", status)?,
-        };
         let (values, each) = match set.values {
-            Words::One(_) => (shape.bits, false),
+            Words::One(_) => (0, false),
             Words::Each(values, _) if values.is_null() => return Err(Error::Null { arg: "cmp_values" }),
-            Words::Each(values, _) => (reached(self.queue, "cmp_values", values as usize)?, true),
+            Words::Each(values, _) => (values as usize, true),
         };
         let how = if each { How::Look } else { shape.how(set.cmp, self.queue.has_nor()) };
+        // What the device reaches is read when the stream comes to the wait, and anything else now.
+        let status = || Array::new(self.queue, set.status, set.len * 4);
+        let values = || Array::new(self.queue, values, span);
         // SAFETY: as the caller promises.
         unsafe {
             match how {
                 How::Always => Ok(()),
-                How::Stream(until, value) if self.by_stream() && status == 0 && set.len <= FEW => {
+                How::Stream(until, value) if self.by_stream() && set.status == 0 && set.len <= FEW => {
                     let marks = self.mark(target.at, shape.bytes)?;
                     let mut ops = vec![marks.before()];
                     let each = (0..set.len).map(|i| at + (i * shape.bytes) as u64);
@@ -97,20 +96,24 @@ impl Enqueue<'_> {
                     self.memory_ops(&ops)
                 }
                 _ if self.turns() => {
-                    let values = match set.values {
-                        Words::Each(values, _) => Values::Each(values as usize),
-                        Words::One(_) => Values::One,
-                    };
-                    let (n, status, cmp) = (set.len, set.status, set.cmp);
+                    let ((status, left_out), (values, wanted)) = (status().for_cpu(), values().for_cpu());
+                    let values = if each { Values::Each(values) } else { Values::One };
+                    let (n, cmp) = (set.len, set.cmp);
                     let look = Look { at: target.at, shape, cmp, n, status, values };
                     let what = self.what(target.at, shape.bytes);
-                    self.watch.enqueue(self.stream, self.call, what, self.captured(), look)
+                    let copied = [left_out, wanted];
+                    self.watch.enqueue(self.stream, self.call, what, self.captured(), look, copied)
                 }
                 _ => {
                     let (bytes, signed, n, cmp) = (shape.bytes, shape.signed, set.len, set.cmp);
+                    let arrays = [status(), values()];
+                    let ([status, values], passed) =
+                        self.all.kept.for_device(self.queue, self.captured(), arrays)?;
+                    let values = if each { values } else { shape.bits };
                     let all = WaitAll { at, bytes, signed, n, status, cmp, values, each };
                     let mark = self.mark(target.at, bytes)?.address();
-                    self.queue.launch(self.stream, kernels::wait_all(&all, mark))
+                    self.queue.launch(self.stream, kernels::wait_all(&all, mark))?;
+                    passed.map_or(Ok(()), |passed| self.memory_ops(&[passed]))
                 }
             }
         }

@@ -4,6 +4,7 @@
 //! thread reads the words from time to time and sets that word when the condition holds. Constants only, so a graph can
 //! do it again and again. The thread sleeps while nobody waits.
 use super::compare::Shape;
+use super::kept::Copied;
 use super::queue::{HostFunction, MemOp, Queue, Until};
 use super::records::{Records, What};
 use dushmem_core::device::StreamHandle;
@@ -29,7 +30,7 @@ pub enum Values {
     Each(usize),
 }
 
-/// Words, and what they shall be. Addresses are this process's, of memory that the device addresses.
+/// Words, and what they shall be. Addresses are this process's.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs, reason = "the arguments of wait_until_all")]
 pub struct Look {
@@ -94,6 +95,8 @@ struct Entry {
     call: &'static str,
     what: What,
     look: Look,
+    /// Arrays that the look reads, where they are copies.
+    _copied: [Option<Copied>; 2],
     done: Done,
     /// Its only launch is over: the word may be used again once the stream has set it back.
     over: AtomicBool,
@@ -233,11 +236,13 @@ impl Watch {
         what: What,
         captured: bool,
         look: Look,
+        copied: [Option<Copied>; 2],
     ) -> Result<()> {
         self.start()?;
         let done = self.word()?;
         let shared = Arc::downgrade(&self.shared);
-        let entry = Arc::new(Entry { call, what, look, done, over: AtomicBool::new(false), shared });
+        let entry =
+            Arc::new(Entry { call, what, look, _copied: copied, done, over: AtomicBool::new(false), shared });
         let queue = &*self.shared.queue;
         // The driver's own count: one that is consumed by the only call, or one for ever.
         let data = Arc::into_raw(Arc::clone(&entry)).cast_mut().cast::<c_void>();

@@ -377,6 +377,55 @@ pub fn sets(pe: &Pe) {
     pe.barrier();
 }
 
+/// The arrays of such a wait where only the CPU reaches them: the call has read them when it is over, for a graph, too.
+pub fn host_arrays(pe: &Pe) {
+    let n = 6;
+    let at = pe.alloc(4 * n);
+    let (stream, other) = (pe.stream(), pe.stream());
+    let put = |i: usize, word: u32| {
+        let mut value = [0; 16];
+        value[..4].copy_from_slice(&word.to_le_bytes());
+        pe.op(other, StreamOp::P { dest: (at + 4 * i) as *mut u8, value, bytes: 4, pe: pe.me as i32 });
+        pe.sync(other);
+    };
+    let enqueue = |round: u32| {
+        let mut status: Vec<i32> = (0..n as i32).map(|i| i32::from(i == 2)).collect();
+        let mut wanted: Vec<u32> = (0..n as u32).map(|i| 100 * round + i).collect();
+        let values = Words::Each(wanted.as_ptr().cast(), Word::U32(0));
+        let (ivars, status_at) = (at as *mut u8, status.as_ptr());
+        pe.op(stream, StreamOp::WaitUntilAll { ivars, len: n, status: status_at, cmp: Cmp::Ge, values });
+        let values = Words::One(Word::U32(100 * round));
+        pe.op(stream, StreamOp::WaitUntilAll { ivars, len: n, status: status_at, cmp: Cmp::Ge, values });
+        // With these neither would come true.
+        wanted.fill(u32::MAX);
+        status.fill(0);
+    };
+    let fulfil = |round: u32| {
+        for i in (0..n).filter(|&i| i != 2) {
+            assert!(!pe.is_idle(stream), "round {round}: word {i} is still missing");
+            put(i, 100 * round + i as u32);
+        }
+    };
+    pe.write_words(at, &vec![0; n]);
+    // Copies take turns in the same memory.
+    for round in 1..80 {
+        enqueue(round);
+        fulfil(round);
+        pe.sync(stream);
+    }
+    // Several in the stream at the same time, and a graph behind them that is launched again.
+    let graph = pe.capture(stream, || enqueue(3));
+    for _ in 0..2 {
+        pe.write_words(at, &vec![0; n]);
+        enqueue(1);
+        enqueue(2);
+        pe.launch(&graph, stream);
+        (1..=3).for_each(fulfil);
+        pe.sync(stream);
+    }
+    pe.barrier();
+}
+
 /// What a member contributes, element `i` of call `call`.
 fn element(pe: usize, call: usize, i: usize) -> u32 {
     (pe * 1_000_003 + call * 10_007 + i * 17) as u32
@@ -511,6 +560,18 @@ pub fn few(pe: &Pe) {
 pub fn all(pe: &Pe) {
     each(
         pe,
-        &[barriers, in_turn, independent, moves, graphs, waits, sets, collectives, same_bits, host_first],
+        &[
+            barriers,
+            in_turn,
+            independent,
+            moves,
+            graphs,
+            waits,
+            sets,
+            host_arrays,
+            collectives,
+            same_bits,
+            host_first,
+        ],
     );
 }

@@ -256,7 +256,12 @@ pub struct EngineWork {
     pub call: &'static str,
     /// What to do.
     pub op: StreamOp,
+    /// Arrays that it reads, where they are copies.
+    pub copied: Copied,
 }
+
+/// Arrays of a wait that were copied when it was enqueued.
+pub type Copied = [Option<Arc<[u64]>>; 2];
 
 // SAFETY: as for `Send` of the operation: who enqueues it promises that its addresses are valid whenever it runs.
 unsafe impl Sync for EngineWork {}
