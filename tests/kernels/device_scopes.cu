@@ -1,9 +1,13 @@
 // Every operation of the device API at every scope, with checked results, on any number of PEs: copies of all
 // alignments, strides, put with signal, waits and tests of sets, fence and quiet with their scope, contexts.
+// Arguments: parts prints a line for each part; device has memory that is not symmetric from cudaMalloc, not managed.
 #include <cstdio>
+#include <cstring>
 #include <cuda_runtime.h>
 #include <dushmem.h>
 #include <dushmemx.h>
+#include <string>
+#include "parts.h"
 
 using namespace dushmem::device;
 
@@ -334,6 +338,7 @@ template <class S> static void at_scope(const char *name, unsigned blocks, unsig
 #define RUN(kernel)                            \
   kernel<S><<<blocks, threads, 0, stream>>>(heap, wrong); \
   clear();                                     \
+  parts::over((std::string(#kernel " ") + name).c_str()); \
   if (*wrong != before) failures++, std::printf("PE %d: %s at scope %s\n", dushmem_my_pe(), #kernel, name)
   RUN(copies);
   RUN(overlaps);
@@ -345,26 +350,33 @@ template <class S> static void at_scope(const char *name, unsigned blocks, unsig
 #undef RUN
 }
 
-int main() {
+int main(int argc, char **argv) {
+  bool managed = true;
+  for (int i = 1; i < argc; i++) {
+    if (!std::strcmp(argv[i], "parts")) parts::shown = true;
+    if (!std::strcmp(argv[i], "device")) managed = false;
+  }
   dushmem_init();
   int devices = 0;
   OK(cudaGetDeviceCount(&devices));
   OK(cudaSetDevice(dushmem_team_my_pe(DUSHMEMX_TEAM_NODE) % devices));
   OK(cudaStreamCreate(&stream));
   heap = {symmetric<char>(groups * room), symmetric<long long>(groups * 64), symmetric<uint64_t>(groups * 8), nullptr};
-  OK(cudaMallocManaged(&heap.local, groups * room));
+  OK(managed ? cudaMallocManaged(&heap.local, groups * room) : cudaMalloc((void **)&heap.local, groups * room));
   OK(cudaMallocManaged(&wrong, sizeof(int)));
   *wrong = 0;
   clear();
 #ifdef DUSHMEM_EMU
   CHECK(dushmem_emu_state->size == sizeof(dushmem_impl_kernel_state) && dushmem_emu_state->abi == DUSHMEM_IMPL_STATE_ABI);
 #endif
+  parts::begin();
   at_scope<scope::thread>("thread", 1, 3);
   at_scope<scope::warp>("warp", 2, 74);
   at_scope<scope::warpgroup>("warpgroup", 1, 300);
   at_scope<scope::block>("block", 2, 90);
   atomics<<<1, 8, 0, stream>>>(heap, wrong);
   clear();
+  parts::over("atomics");
   CHECK(*wrong == 0);
   OK(cudaGetLastError());
   OK(cudaStreamDestroy(stream));

@@ -1,5 +1,6 @@
 // Kernels whose peers are out of reach, so that requests to the proxy carry everything. Argument: what to do.
 //   all            order, completion, results of many threads, a full ring, contexts; prints "all right"
+//   parts          the same, with a line for each part: how long it took, and how many requests were posted
 //   again          init and finalize three times with kernels in between, and a fork
 //   exit           the last PE ends the job by a request, with status 7, while the others wait
 //   busy           the last PE is killed while it and all others post requests
@@ -15,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "memory.h"
+#include "parts.h"
 
 namespace d = dushmem::device;
 namespace px = dushmem::device::impl::proxy;
@@ -162,9 +164,10 @@ __global__ void puts(Heap h, const uint64_t *source, int count, size_t words) {
   d::quiet();
 }
 
-static void settle(cudaStream_t stream) {
+static void settle(cudaStream_t stream, const char *part = nullptr) {
   CHECK(cudaStreamSynchronize(stream) == cudaSuccess);
   dushmem_barrier_all();
+  if (part != nullptr) parts::over(part);
 }
 
 static Heap allocate(int n) {
@@ -186,16 +189,17 @@ static void run_all(cudaStream_t stream) {
   copy_now(source, words.data(), 32768);
   dushmem_barrier_all();
 
+  parts::begin();
   order<<<1, 48, 0, stream>>>(h, 8, wrong);
-  settle(stream);
+  settle(stream, "order");
   CHECK(look(wrong) == 0);
 
   quiet<<<1, 64, 0, stream>>>(h, source, back, wrong + 1);
-  settle(stream);
+  settle(stream, "quiet");
   CHECK(look(wrong + 1) == 0);
 
   tickets<<<4, 256, 0, stream>>>(h);
-  settle(stream);
+  settle(stream, "tickets");
   if (me == 0) {
     CHECK(look(h.signals + 8) == (uint64_t)n * 1024);
     int bad = 0;
@@ -208,15 +212,15 @@ static void run_all(cudaStream_t stream) {
   // Only where a request costs little: the loopback keeps at most 512, and looks at each.
   const int each = n > 4 ? 10 : 100;
   flood<<<4, 256, 0, stream>>>(h, each);
-  settle(stream);
+  settle(stream, "flood");
   for (uint64_t count : look(h.signals + 16, 8)) CHECK(count == (uint64_t)each * 128);
 
   contexts<<<1, 30, 0, stream>>>(h, back, wrong + 2);
-  settle(stream);
+  settle(stream, "contexts");
   CHECK(look(wrong + 2) == 0);
 
   sizes<<<1, 40, 0, stream>>>((char *)h.data, (const char *)source, (char *)back, wrong + 3);
-  settle(stream);
+  settle(stream, "sizes");
   CHECK(look(wrong + 3) == 0);
 
   // The host's barrier covers what a kernel has put without a quiet.
@@ -226,6 +230,7 @@ static void run_all(cudaStream_t stream) {
     CHECK(look(h.data + 100) == (uint64_t)round);
     dushmem_barrier_all();
   }
+  parts::over("barriers of the host");
 }
 
 static void run_again() {
@@ -316,7 +321,9 @@ int main(int argc, char **argv) {
   const int me = dushmem_my_pe();
   cudaStream_t stream;
   CHECK(cudaStreamCreate(&stream) == cudaSuccess);
-  if (!std::strcmp(argv[1], "all")) {
+  const bool in_parts = !std::strcmp(argv[1], "parts");
+  if (in_parts || !std::strcmp(argv[1], "all")) {
+    parts::shown = in_parts;
     run_all(stream);
   } else if (!std::strcmp(argv[1], "speed")) {
     run_speed(stream);

@@ -1,12 +1,13 @@
 //! A PE whose behaviour the tests of the launcher choose by words, done one after the other:
 //!
-//! `join`, `finalize`, `barrier`, `hold` (notes a wait that does not end), `linger` (one that does), `spin` (computes for ever),
+//! `join`, `finalize`, `barrier`, `hold` (notes a wait that does not end), `asks` (its kernels ask the proxy), `linger` (one that does), `spin` (computes for ever),
 //! `out=TEXT`, `err=TEXT`, `part=TEXT` and `errpart=TEXT` (without a newline), `lines=N`, `sleep=MS`, `exit=CODE`, `kill=SIGNAL`,
 //! `abort=CODE[:TEXT]`, `cat` (standard input), `env=NAME`, `ignore=SIGNAL`,
 //! `catch=SIGNAL` (prints it), `exiton=SIGNAL` (with code 99), `cpus`, `place`, `gather`, `touch=FILE` (`$` in it: the PE), `sh=COMMAND`. `K:word` is for PE K only, `!K:word` for all others.
 use dushmem_boot::Call;
 use dushmem_boot::bootstrap::Bootstrap;
 use dushmem_boot::job::{PeState, WaitRecord};
+use dushmem_boot::request::{Op, Request};
 use std::io::{Read, Write};
 use std::sync::Arc;
 use std::time::Duration;
@@ -50,6 +51,13 @@ fn act(word: &str, me: usize, boot: &mut Option<Arc<dyn Bootstrap>>) {
             let record = WaitRecord { call: Call::BarrierAll as u32, awaited: -1, ..WaitRecord::default() };
             let _noted = joined().node_memory().1.card(me).waits()[3].note(&record);
             std::thread::sleep(Duration::from_secs(if verb == "hold" { 60 } else { 3 }));
+        }
+        // As a PE whose kernels on a GPU ask the proxy.
+        "asks" => {
+            let record = Request::new(Op::Put, 0, &[]).record(5);
+            let since = dushmem_os::clock::monotonic_ns();
+            joined().node_memory().1.card(me).requests().show(Some((record, since)));
+            std::thread::sleep(Duration::from_secs(60));
         }
         "place" => println!("{:?}", joined().place()),
         "gather" => println!("{:?}", joined().allgather(&[me as u8, 7])),

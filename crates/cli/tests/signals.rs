@@ -62,6 +62,24 @@ fn a_request_to_end_tells_who_waits_where() {
 }
 
 #[test]
+fn what_kernels_ask_the_proxy_for_is_told() {
+    let attempt = |time| {
+        let (job, _folder) = ready("asks", "READY asks", 2);
+        std::thread::sleep(time);
+        job.signal(SIGTERM);
+        job.finish()
+    };
+    let said = "has kernels that ask the proxy: now put to PE 0, after 5 requests, ";
+    let outcome = patiently(Duration::from_millis(300), attempt, |o| o.stderr.contains(said));
+    let lines: Vec<&str> = outcome.stderr.lines().collect();
+    assert_eq!((lines.len(), lines[0]), (3, "dushrun: the job was ended by SIGTERM"), "{outcome:?}");
+    for (line, pe) in lines[1..].iter().zip(0..) {
+        assert!(line.starts_with(&format!("dushrun: PE {pe} (pid ")) && line.contains(said), "{outcome:?}");
+        assert!(line.ends_with(" s without a pause"), "{outcome:?}");
+    }
+}
+
+#[test]
 fn many_waiting_pes_are_counted() {
     let attempt = |time| {
         let (job, _folder) = ready("many", "READY hold", 20);

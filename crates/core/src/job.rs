@@ -144,6 +144,7 @@ pub struct PeCard {
     /// Where the PE ran when a wait of it last took long: number of the CPU plus one.
     cpu: AtomicU32,
     waits: [WaitSlot; WAIT_SLOTS],
+    requests: WaitSlot,
     blob: [AtomicU64; 2 * BLOB / 8],
 }
 
@@ -177,6 +178,12 @@ impl PeCard {
     pub fn waits(&self) -> &[WaitSlot; WAIT_SLOTS] {
         &self.waits
     }
+
+    /// The request that the proxy took last for kernels on a GPU, whose waits nobody sees, and since when there has been
+    /// one after the other ([`Request::record`](crate::proxy::request::Request::record)). Not noted while it has none.
+    pub fn requests(&self) -> &WaitSlot {
+        &self.requests
+    }
 }
 
 #[repr(C, align(64))]
@@ -200,7 +207,7 @@ pub struct JobPage {
 }
 
 /// Version of everything that PEs share by layout: job page, internals.
-pub const SHARED_ABI: u32 = 4;
+pub const SHARED_ABI: u32 = 5;
 
 impl JobPage {
     /// Bytes at the beginning of the node's memory that the job page takes: a multiple of a huge page.

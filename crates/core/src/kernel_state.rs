@@ -56,6 +56,8 @@ pub struct KernelState {
     pub first_delta: [u64; KernelState::FIRST_PES + 1],
     /// What the table says about the world's team, which lives as long as the state; or no members.
     pub world: KernelTeam,
+    /// Where kernels count requests, if not in the ring's header: see [`crate::proxy::Memory::count_at`].
+    pub tickets: u64,
 }
 
 /// A team, as kernels see it.
@@ -100,7 +102,7 @@ impl KernelState {
     /// First word of a state that was set.
     pub const MAGIC: u64 = 0x6475_7368_6d65_6d31;
     /// Version of the layout.
-    pub const ABI: u32 = 2;
+    pub const ABI: u32 = 3;
     /// Bit of `reserved`: where PEs take turns a kernel that waits for long is an error.
     pub const STRICT: u32 = 1;
     /// Bit of `reserved`: all PEs are threads of this process and use this device, and the heap is the device's, so what is
@@ -143,6 +145,7 @@ impl KernelState {
         notice: 0,
         first_delta: [0; KernelState::FIRST_PES + 1],
         world: KernelTeam { my_pe: 0, handle: 0, ..KernelTeam::NONE },
+        tickets: 0,
     };
 
     /// Whether kernels have requests for the proxy: of PEs that they don't reach, or of words that the CPU changes.

@@ -337,7 +337,7 @@ impl Gpu {
             self.load_far()?;
         }
         if state.posts() && state.proxy == 0 {
-            state.proxy = self.proxy.start(&self.context)?;
+            (state.proxy, state.tickets) = self.proxy.start(&self.context, || self.new_table(64))?;
         }
         Ok(state)
     }

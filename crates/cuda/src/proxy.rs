@@ -25,11 +25,12 @@ impl PeProxy {
         PeProxy { world: world.map_or_else(Weak::new, Arc::downgrade), running: Mutex::default() }
     }
 
-    /// Starts it, once. Where kernels find its ring.
-    pub fn start(&self, context: &Arc<Context>) -> Result<u64> {
+    /// Starts it, once. Where kernels find its ring and, in memory of the device that `word` gives, count requests.
+    pub fn start(&self, context: &Arc<Context>, word: impl FnOnce() -> Result<usize>) -> Result<(u64, u64)> {
+        let found = |proxy: &Proxy| (proxy.shared().device_address(), proxy.shared().tickets());
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(proxy) = &*running {
-            return Ok(proxy.shared().device_address());
+            return Ok(found(proxy));
         }
         let Some(world) = self.world.upgrade() else {
             return Err(Error::Device("a device without a PE has no proxy".into()));
@@ -37,9 +38,10 @@ impl PeProxy {
         let pinned = Pinned::new(context, Memory::bytes(SLOTS))?;
         let (host, device) = (pinned.host(), pinned.device());
         // SAFETY: zeroed pages, which are kept with the ring.
-        let memory = unsafe { Memory::new(host, device, SLOTS, Box::new(pinned)) }?;
+        let mut memory = unsafe { Memory::new(host, device, SLOTS, Box::new(pinned)) }?;
+        memory.count_at(word()? as u64);
         let proxy = running.insert(Proxy::start(&world, memory, Wake::Polls(NAP))?);
-        Ok(proxy.shared().device_address())
+        Ok(found(proxy))
     }
 
     /// Ends it when it has executed what was posted. It holds the world.

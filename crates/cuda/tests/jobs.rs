@@ -5,9 +5,10 @@ use common::choose;
 use dushmem_core::amo::AmoOp;
 use dushmem_core::bootstrap::Bootstrap;
 use dushmem_core::coll::reduce::{ReduceNum, ReduceOp};
-use dushmem_core::device::{Device, Loaded};
-use dushmem_core::device_heap::driver::Sharing;
+use dushmem_core::device::{Device, KernelState, Loaded};
+use dushmem_core::device_heap::driver::{HeapDevice, Sharing};
 use dushmem_core::env::{HeapKind, Hidden, Settings};
+use dushmem_core::proxy::request::Request;
 use dushmem_core::signal::SignalOp;
 use dushmem_core::team::Team;
 use dushmem_core::until::Cmp;
@@ -15,13 +16,14 @@ use dushmem_core::window::DEVICE_BASE;
 use dushmem_core::world::{InitOptions, World};
 use dushmem_cuda::device::{Cuda, of};
 use dushmem_cuda::gpu::Gpu;
-use dushmem_cuda::kernels::{Kernel, Shape};
+use dushmem_cuda::kernels::{Kernel, STATE, Shape};
 use dushmem_cuda::types;
 use dushmem_testkit::pe_test;
 use dushmem_testkit::suites::{Pe, Sym};
 use dushmem_testkit::threads;
 use std::ffi::CString;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// More than a chunk of the heap.
 const LARGE: usize = 100 << 20;
@@ -119,6 +121,21 @@ impl Program {
         Program { gpu, stream, module }
     }
 
+    /// The state of its module.
+    fn state(&self) -> KernelState {
+        let (driver, mut at, mut size) = (self.gpu.driver(), 0, 0);
+        let mut bytes = [0; size_of::<KernelState>()];
+        let _entered = self.gpu.context().enter().unwrap();
+        // SAFETY: places for numbers; then memory of the module's.
+        unsafe {
+            driver.module_get_global(&raw mut at, &raw mut size, self.module, STATE.as_ptr()).unwrap();
+            self.gpu.peek(at as usize, &mut bytes).unwrap();
+        }
+        assert_eq!(size, bytes.len(), "the variable of test.ptx");
+        // SAFETY: plain words, that many bytes.
+        unsafe { bytes.as_ptr().cast::<KernelState>().read_unaligned() }
+    }
+
     fn run(&self, launch: impl FnOnce() -> dushmem_cuda::error::Driven) {
         let _entered = self.gpu.context().enter().unwrap();
         launch().unwrap();
@@ -176,6 +193,51 @@ fn kernels(pe: &Pe) {
     }
     reductions(pe, &program, pe.world_team(), a, 9, far);
     pe.meet();
+    if far {
+        requests(pe, &program, a);
+    }
+}
+
+/// Kernels count the tickets of their requests in memory of the device; the host knows how many there are, and the job
+/// page what is asked for.
+fn requests(pe: &Pe, program: &Program, a: Sym<u64>) {
+    let (gpu, right) = (&program.gpu, pe.right() as u64);
+    let state = program.state();
+    let counted = (state.tickets & !63) as usize;
+    assert!(gpu.is_device(counted) && state.tickets % 64 == 14 && !gpu.is_device(state.proxy as usize));
+    let tickets = || {
+        let mut found = [0; 8];
+        // SAFETY: a word of a table.
+        unsafe { gpu.peek(counted, &mut found) }.unwrap();
+        u64::from_ne_bytes(found)
+    };
+    let noted = || pe.boot().node_memory().1.card(pe.me).requests().read();
+    let before = tickets();
+    for round in 1..=5 {
+        // Nobody waits for any, but the barrier for all.
+        program.own("standin_p", &[a.at(1000) as u64, 1000 * round, 300, right]);
+        pe.meet();
+        assert_eq!(own(pe, a, 1000, 300), (0..300).map(|i| 1000 * round + i).collect::<Vec<_>>());
+        pe.meet();
+    }
+    assert!(tickets() >= before + 1500);
+    let begun = Instant::now();
+    let in_time = |what: &str| assert!(begun.elapsed() < threads::LIMIT, "{what}");
+    let record = loop {
+        in_time("a request is noted");
+        program.own("standin_p", &[a.at(1000) as u64, 1, 300, right]);
+        if let Some((record, _)) = noted() {
+            break record;
+        }
+    };
+    let request = Request::of_record(&record);
+    assert_eq!((request.call(), request.pe as u64), ("put", right));
+    assert!(record.detail >= before);
+    while noted().is_some() {
+        in_time("none is noted when there has been none for a while");
+    }
+    pe.meet();
+    assert_eq!(own(pe, a, 1299, 1), [300]);
 }
 
 fn reductions(pe: &Pe, program: &Program, team: &Team, a: Sym<u64>, round: u64, far: bool) {

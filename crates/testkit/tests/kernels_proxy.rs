@@ -35,6 +35,11 @@ fn everything_goes_by_requests() {
         all_right(program.hidden(pes, "all"));
         all_right(program.reordered(pes, "all", seed));
     }
+    let parts = program.hidden(2, "parts").run();
+    assert!(parts.code == 0 && parts.stdout.ends_with("all right\n"), "{parts:#?}");
+    for part in ["PE 0: flood: 103424 requests in ", "PE 1: sizes: "] {
+        assert!(parts.stdout.contains(part), "{part}: {parts:#?}");
+    }
     // After a finalize, and in spite of a fork.
     all_right(program.hidden(1, "again"));
     all_right(program.hidden(3, "again"));

@@ -4,7 +4,7 @@
 
 /* The same as KernelState and KernelTeam of crates/core/src/device.rs. Fields are added at the end;
  * DUSHMEM_IMPL_STATE_ABI counts incompatible changes. */
-#define DUSHMEM_IMPL_STATE_ABI 2u
+#define DUSHMEM_IMPL_STATE_ABI 3u
 #define DUSHMEM_IMPL_STATE_MAGIC 0x647573686d656d31ull
 #define DUSHMEM_IMPL_UNREACHABLE INT64_MIN
 /* The number of all contexts: crates/core/src/proxy/request.rs. */
@@ -51,6 +51,8 @@ struct dushmem_impl_kernel_state {
    * end before it. The last one is always 0. */
   uint64_t first_delta[DUSHMEM_IMPL_FIRST_PES + 1];
   dushmem_impl_kernel_team world; /* what the table says about team 0, which lives as long as the state; or n_pes 0 */
+  uint64_t tickets; /* where kernels count requests, a multiple of 64, plus the logarithm of the ring's slots; or 0: the ring
+                       says both */
 };
 
 /* Where PEs take turns, a kernel that waits for long is an error. */

@@ -27,7 +27,7 @@ struct alignas(64) dushmem_impl_proxy_ring {
   uint64_t replies;
   uint64_t host;        /* emulator: what its functions take */
   uint64_t reserved[2];
-  alignas(64) uint64_t head; /* the next ticket */
+  alignas(64) uint64_t head; /* the next ticket, or what kernels that count elsewhere show of it */
   alignas(64) uint32_t armed; /* nonzero: the proxy sleeps and wants to be woken */
 };
 
@@ -98,10 +98,31 @@ DUSHMEM_IMPL_COLD void no_proxy() {
   fault("a request to the proxy", nullptr, 0, "a PE's memory is out of the kernel's reach, and no proxy runs");
 }
 
-DUSHMEM_IMPL_FN dushmem_impl_proxy_ring *ring() {
-  dushmem_impl_proxy_ring *r = (dushmem_impl_proxy_ring *)(uintptr_t)state().proxy;
+/* Where the parts of a ring lie. */
+struct parts {
+  dushmem_impl_proxy_ring *header;
+  dushmem_impl_proxy_descriptor *descriptors;
+  dushmem_impl_proxy_reply *replies;
+  uint32_t slots, shift;
+  uint64_t *head;  /* the next ticket */
+  uint64_t *shown; /* the host's word for that, where it is another one; or nullptr */
+};
+
+/* On a GPU the header lies across a bus, so kernels count tickets in their own memory, and know the rest without a look. */
+DUSHMEM_IMPL_FN parts ring() {
+  const dushmem_impl_kernel_state &s = state();
+  dushmem_impl_proxy_ring *r = (dushmem_impl_proxy_ring *)(uintptr_t)s.proxy;
   if (!DUSHMEM_IMPL_IS(r != nullptr)) no_proxy();
-  return r;
+  if (s.tickets == 0) {
+    dushmem_impl_proxy_descriptor *const first = (dushmem_impl_proxy_descriptor *)(uintptr_t)r->descriptors;
+    const parts here = {r, first, (dushmem_impl_proxy_reply *)(uintptr_t)r->replies, r->slots, r->shift, &r->head, nullptr};
+    return here;
+  }
+  const uint32_t shift = (uint32_t)(s.tickets & 63), slots = 1u << shift;
+  dushmem_impl_proxy_descriptor *const first = (dushmem_impl_proxy_descriptor *)(r + 1);
+  uint64_t *const head = (uint64_t *)(uintptr_t)(s.tickets - shift);
+  const parts far = {r, first, (dushmem_impl_proxy_reply *)(first + slots), slots, shift, head, &r->head};
+  return far;
 }
 
 DUSHMEM_IMPL_FN request make(uint32_t op, uint32_t flags, uint32_t small, int ctx, int pe, uint64_t a = 0,
@@ -110,24 +131,25 @@ DUSHMEM_IMPL_FN request make(uint32_t op, uint32_t flags, uint32_t small, int ct
   return q;
 }
 
-DUSHMEM_IMPL_FN dushmem_impl_proxy_reply *reply_of(const dushmem_impl_proxy_ring *r, uint64_t ticket) {
-  return (dushmem_impl_proxy_reply *)(uintptr_t)r->replies + (ticket & (r->slots - 1));
+DUSHMEM_IMPL_FN dushmem_impl_proxy_reply *reply_of(const parts &r, uint64_t ticket) {
+  return r.replies + (ticket & (r.slots - 1));
 }
 
 /* The turn at which the slot of a ticket is free for it. The request has been executed when the turn is
  * larger. */
-DUSHMEM_IMPL_FN uint64_t turn_of(const dushmem_impl_proxy_ring *r, uint64_t ticket) { return 2 * (ticket >> r->shift); }
+DUSHMEM_IMPL_FN uint64_t turn_of(const parts &r, uint64_t ticket) { return 2 * (ticket >> r.shift); }
 
 /* One attempt to get a ticket and to post the request with it: false where the ring is full, or another
  * thread was faster. A ticket is taken only when its slot is free, and nothing waits between taking it and
  * publishing: a thread that is stopped in a wait never holds up those behind it. */
-DUSHMEM_IMPL_FN bool try_post(dushmem_impl_proxy_ring *r, const request &q, uint64_t *ticket) {
-  const uint64_t t = mem::load_relaxed(&r->head);
+DUSHMEM_IMPL_FN bool try_post(const parts &r, const request &q, uint64_t *ticket) {
+  const uint64_t t = mem::load_relaxed(r.head);
   *ticket = t;
   if (mem::load_acquire(&reply_of(r, t)->turn) < turn_of(r, t)) return false;
-  if (mem::compare_exchange(&r->head, t, t + 1) != t) return false;
-  dushmem_impl_proxy_descriptor *d =
-      (dushmem_impl_proxy_descriptor *)(uintptr_t)r->descriptors + (t & (r->slots - 1));
+  if (mem::compare_exchange(r.head, t, t + 1) != t) return false;
+  /* Before the descriptor is published: a host that knows of this thread's request has to wait for it. */
+  if (r.shown != nullptr) mem::raise(r.shown, t + 1);
+  dushmem_impl_proxy_descriptor *d = r.descriptors + (t & (r.slots - 1));
   const uint64_t thread = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
   const uint64_t block = ((uint64_t)blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
   const uint64_t place = block < 0xffffff ? block : 0xffffff;
@@ -135,40 +157,40 @@ DUSHMEM_IMPL_FN bool try_post(dushmem_impl_proxy_ring *r, const request &q, uint
   mem::store_relaxed(&d->word[1], (uint32_t)q.pe | (uint64_t)q.small << 32 | place << 40);
   for (int i = 0; i < 5; i++) mem::store_relaxed(&d->word[2 + i], q.a[i]);
   mem::store_release(&d->seq, t + 1);
-  mem::wake(r);
+  mem::wake(r.header);
   return true;
 }
 
 /* The ring is full at this ticket, or was: waits until its slot is free. */
-DUSHMEM_IMPL_FN void wait_for_room(dushmem_impl_proxy_ring *r, uint64_t ticket) {
-  mem::pause(r, &reply_of(r, ticket)->turn, turn_of(r, ticket));
+DUSHMEM_IMPL_FN void wait_for_room(const parts &r, uint64_t ticket) {
+  mem::pause(r.header, &reply_of(r, ticket)->turn, turn_of(r, ticket));
 }
 
 /* Posts a request that has no result. */
 DUSHMEM_IMPL_FN uint64_t post(const request &q) {
-  dushmem_impl_proxy_ring *r = ring();
+  const parts r = ring();
   uint64_t ticket;
   while (!try_post(r, q, &ticket)) wait_for_room(r, ticket);
   return ticket;
 }
 
 DUSHMEM_IMPL_FN bool executed(uint64_t ticket) {
-  const dushmem_impl_proxy_ring *r = ring();
+  const parts r = ring();
   return mem::load_acquire(&reply_of(r, ticket)->turn) > turn_of(r, ticket);
 }
 
 /* Waits until the request has been executed: its source may be reused, its dest is filled, and for quiet
  * everything before it is complete. For requests without flag_result. */
 DUSHMEM_IMPL_FN void wait(uint64_t ticket) {
-  dushmem_impl_proxy_ring *r = ring();
-  while (!executed(ticket)) mem::pause(r, &reply_of(r, ticket)->turn, turn_of(r, ticket) + 1);
+  const parts r = ring();
+  while (!executed(ticket)) mem::pause(r.header, &reply_of(r, ticket)->turn, turn_of(r, ticket) + 1);
 }
 
 /* Posts a request with a result and waits for that. One loop does both: where the threads of a warp can't
  * go separate ways, those that have posted would otherwise keep their slots while they wait for those that
  * find the ring full. */
 DUSHMEM_IMPL_FN result fetch(request q) {
-  dushmem_impl_proxy_ring *r = ring();
+  const parts r = ring();
   q.flags |= flag_result;
   result out = {{0, 0}};
   uint64_t ticket = 0;
@@ -184,10 +206,10 @@ DUSHMEM_IMPL_FN result fetch(request q) {
         out.value[0] = mem::load_relaxed(&reply->value[0]);
         out.value[1] = mem::load_relaxed(&reply->value[1]);
         mem::store_release(&reply->turn, turn + 2);
-        mem::freed(r);
+        mem::freed(r.header);
         break;
       }
-      mem::pause(r, &reply->turn, turn + 1);
+      mem::pause(r.header, &reply->turn, turn + 1);
     }
   }
   return out;
@@ -312,7 +334,7 @@ DUSHMEM_IMPL_FN void quiet(int ctx) { wait(post(make(op_quiet, 0, 0, ctx, -1)));
 
 /* Returns when all that was posted before has been executed, without a request of its own. */
 DUSHMEM_IMPL_FN void settle() {
-  const uint64_t head = mem::load_relaxed(&ring()->head);
+  const uint64_t head = mem::load_relaxed(ring().head);
   if (head != 0) wait(head - 1);
 }
 

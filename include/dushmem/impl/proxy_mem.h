@@ -43,6 +43,8 @@ template <class Ring> DUSHMEM_IMPL_FN void wake(Ring *r) {
 }
 template <class Ring> DUSHMEM_IMPL_FN void freed(Ring *r) { dushmem_emu_proxy_freed(r->host); }
 DUSHMEM_IMPL_FN bool hidden_from_host(const void *) { return false; }
+/* The host looks at the number of tickets itself. */
+DUSHMEM_IMPL_FN void raise(uint64_t *, uint64_t) {}
 
 #else
 
@@ -57,6 +59,14 @@ template <class Ring> DUSHMEM_IMPL_FN void pause(Ring *, const uint64_t *, uint6
 /* The proxy polls where kernels run on a GPU. */
 template <class Ring> DUSHMEM_IMPL_FN void wake(Ring *) {}
 template <class Ring> DUSHMEM_IMPL_FN void freed(Ring *) {}
+/* Makes a word of the host's at least as large; nobody waits for it. */
+DUSHMEM_IMPL_FN void raise(uint64_t *at, uint64_t value) {
+#if defined(__HIPCC__)
+  __hip_atomic_fetch_max(at, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
+#else
+  asm volatile("red.relaxed.sys.global.max.u64 [%0], %1;" ::"l"(at), "l"(value) : "memory");
+#endif
+}
 /* Memory of a thread or a block, which the host can't read or write. */
 DUSHMEM_IMPL_FN bool hidden_from_host(const void *at) {
 #if defined(__HIP_DEVICE_COMPILE__) && __HIP_DEVICE_COMPILE__

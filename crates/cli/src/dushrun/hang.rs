@@ -1,5 +1,6 @@
 //! What PEs wait for, from the wait records in the job page.
 use dushmem_boot::job::{JobPage, PeState, WaitRecord};
+use dushmem_boot::request::Request;
 use std::time::Duration;
 
 /// The longest noted wait of a PE, and for how long it has lasted.
@@ -8,6 +9,22 @@ pub fn longest_wait(page: &JobPage, pe: usize) -> Option<(WaitRecord, Duration)>
     let waits = page.card(pe).waits().iter().filter_map(|slot| slot.read());
     let longest = waits.min_by_key(|(_, since)| *since)?;
     Some((longest.0, Duration::from_nanos(now.saturating_sub(longest.1))))
+}
+
+/// A wait below this is part of any job that works.
+pub const NOTEWORTHY: Duration = Duration::from_millis(100);
+
+/// What the proxy took last for kernels of a PE on a GPU, and for how long they have asked for one thing after another.
+fn requests(page: &JobPage, pe: usize) -> Option<(Request, u64, Duration)> {
+    let (record, since) = page.card(pe).requests().read()?;
+    let time = Duration::from_nanos(dushmem_os::clock::monotonic_ns().saturating_sub(since));
+    Some((Request::of_record(&record), record.detail, time))
+}
+
+/// Whether a PE, or the proxy for its kernels, is at something that may never end.
+pub fn takes_long(page: &JobPage, pe: usize) -> bool {
+    longest_wait(page, pe).is_some_and(|(_, time)| time >= NOTEWORTHY)
+        || requests(page, pe).is_some_and(|(.., time)| time >= NOTEWORTHY)
 }
 
 /// The wait in words: call, team, PE waited for, time.
@@ -35,7 +52,18 @@ pub fn describe(record: &WaitRecord, time: Duration) -> String {
 
 /// One line about where PE `pe`, which still runs, is.
 pub fn whereabouts(page: &JobPage, pe: usize) -> String {
-    match (longest_wait(page, pe), page.card(pe).state()) {
+    let wait = longest_wait(page, pe);
+    if let Some((request, executed, time)) = requests(page, pe)
+        && wait.is_none_or(|(_, time)| time < NOTEWORTHY)
+    {
+        let whom = if request.pe >= 0 { format!(" to PE {}", request.pe) } else { String::new() };
+        return format!(
+            "has kernels that ask the proxy: now {}{whom}, after {executed} requests, {:.1} s without a pause",
+            request.call(),
+            time.as_secs_f64()
+        );
+    }
+    match (wait, page.card(pe).state()) {
         (Some((record, time)), _) => describe(&record, time),
         (None, PeState::Started) => "has not called init".to_owned(),
         (None, PeState::Joined) => "computes: no wait of the library is noted".to_owned(),
@@ -47,6 +75,7 @@ pub fn whereabouts(page: &JobPage, pe: usize) -> String {
 mod tests {
     use super::*;
     use dushmem_boot::job::IN_STREAM;
+    use dushmem_boot::request::Op;
 
     #[test]
     fn a_wait_is_described() {
@@ -73,5 +102,29 @@ mod tests {
         let _newer = slots[0].note(&WaitRecord { call: 8, ..WaitRecord::default() });
         assert_eq!(longest_wait(&page, 1).unwrap().0.call, 9);
         assert!(longest_wait(&page, 0).is_none());
+    }
+
+    #[test]
+    fn kernels_that_ask_the_proxy_are_told() {
+        let (_memory, page) = dushmem_boot::launcher::job_memory(1).unwrap();
+        let card = page.card(0);
+        let request = Request { small: 16 | 4, ..Request::new(Op::Amo, 3, &[0x1000, 1]) };
+        let since = dushmem_os::clock::monotonic_ns() - 2_500_000_000;
+        let show = |request: &Request| card.requests().show(Some((request.record(77), since)));
+        show(&request);
+        let text = "has kernels that ask the proxy: now atomic_add to PE 3, after 77 requests, 2.5 s without a pause";
+        assert_eq!(whereabouts(&page, 0), text);
+        assert!(takes_long(&page, 0) && longest_wait(&page, 0).is_none());
+        show(&Request::new(Op::Quiet, -1, &[]));
+        assert!(whereabouts(&page, 0).contains("now quiet, after"));
+        // What a thread of the PE has waited for for long comes first, short waits don't.
+        let noted = card.waits()[0].note(&WaitRecord { call: 8, team: -1, ..WaitRecord::default() });
+        assert!(whereabouts(&page, 0).contains("ask the proxy"));
+        std::thread::sleep(NOTEWORTHY);
+        assert!(whereabouts(&page, 0).starts_with("waits in barrier_all"));
+        drop(noted);
+        card.requests().show(None);
+        assert!(!takes_long(&page, 0));
+        assert_eq!(whereabouts(&page, 0), "has not called init");
     }
 }

@@ -23,8 +23,6 @@ use std::time::{Duration, Instant};
 const STUCK: Duration = Duration::from_secs(2);
 /// How often to look for such PEs.
 const LOOK: Duration = Duration::from_millis(200);
-/// A wait below this is part of any job that works.
-const NOTEWORTHY: Duration = Duration::from_millis(100);
 /// So many waits are told when the user ends the job.
 const SHOWN_WAITS: usize = 16;
 /// Between SIGTERM and SIGKILL.
@@ -322,10 +320,7 @@ impl Job<'_> {
 
     /// Notes which PEs wait now, for [`Self::end_asked`]. What a PE that was ended since has noted stays.
     fn note_waits(&mut self) {
-        let long = |pe: &usize| {
-            self.pes[*pe].ended.is_none()
-                && hang::longest_wait(&self.page, *pe).is_some_and(|(_, time)| time >= NOTEWORTHY)
-        };
+        let long = |pe: &usize| self.pes[*pe].ended.is_none() && hang::takes_long(&self.page, *pe);
         let waiting: Vec<usize> = (0..self.pes.len()).filter(long).collect();
         let line = |pe: &usize| self.whereabouts(*pe);
         self.waited = waiting.iter().take(SHOWN_WAITS).map(line).collect();

@@ -50,6 +50,8 @@ pub struct Memory {
     /// The same place as kernels see it.
     device: u64,
     slots: usize,
+    /// See [`Memory::count_at`].
+    tickets: u64,
     _keep: Box<dyn Any + Send + Sync>,
 }
 
@@ -101,7 +103,21 @@ impl Memory {
         };
         // SAFETY: aligned, and large enough.
         unsafe { base.cast::<Header>().write(header) };
-        Ok(Memory { base, device, slots, _keep: keep })
+        Ok(Memory { base, device, slots, tickets: 0, _keep: keep })
+    }
+
+    /// Has kernels count tickets in the word at `at` of their device's memory, which is zero, and a multiple of 64: their way
+    /// there leads across no bus. All threads that post at a time try for one ticket, and one gets it, so for a
+    /// thousand requests of a thousand threads a million tries are made. In the header they only show the host how many
+    /// tickets are taken, so the host takes none then.
+    pub fn count_at(&mut self, at: u64) {
+        debug_assert!(at.is_multiple_of(64) && at != 0);
+        self.tickets = at + u64::from(self.slots.ilog2());
+    }
+
+    /// What kernels have to know of that: [`KernelState::tickets`](crate::device::KernelState::tickets).
+    pub fn tickets(&self) -> u64 {
+        self.tickets
     }
 
     /// Memory of this process, for kernels that run in it.

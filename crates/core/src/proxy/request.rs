@@ -1,6 +1,7 @@
 //! What a descriptor says: the same numbers as in `include/dushmem/impl/proxy.h`.
 use super::ring::WORDS;
 use crate::amo::{AmoOp, AmoRequest};
+use crate::job::WaitRecord;
 
 /// What is asked for. Numbers are never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +102,20 @@ impl Request {
         let mut all = [0; 5];
         all[..a.len()].copy_from_slice(a);
         Request { op: op as u8, flags: 0, thread: 0, ctx: 0, pe, small: 0, block: 0, a: all }
+    }
+
+    /// What the job page says of it: `executed` requests came before.
+    pub fn record(&self, executed: u64) -> WaitRecord {
+        let Request { op, flags, small, ctx, pe, a, .. } = *self;
+        let call = u32::from_le_bytes([op, flags, small, 0]);
+        WaitRecord { call, team: ctx, awaited: pe, address: a[0], detail: executed }
+    }
+
+    /// The request of such a record, as far as it is told there.
+    pub fn of_record(record: &WaitRecord) -> Request {
+        let [op, flags, small, _] = record.call.to_le_bytes();
+        let ctx = record.team;
+        Request { op, flags, small, ctx, ..Request::new(Op::Quiet, record.awaited, &[record.address]) }
     }
 
     /// True for a bit of [`flags`].

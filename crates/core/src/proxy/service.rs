@@ -6,14 +6,14 @@ use super::ring::{Ring, WORDS};
 use crate::bootstrap::Bootstrap;
 use crate::card::cpus;
 use crate::error::{Call, Error, Result, line};
-use crate::job::{WaitRecord, wait_slot};
+use crate::job::{WaitRecord, WaitSlot, wait_slot};
 use crate::wait::{Doorbell, Naps, SpinPolicy, in_fiber, wait_for};
 use crate::world::World;
 use dushmem_os::fault::Owner;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How an idle proxy learns of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +26,9 @@ pub enum Wake {
 
 /// Times that a GPU thread gives the CPU away before its OS thread sleeps, where CPUs are scarce.
 const YIELDS: u32 = 8;
+/// After a request, a proxy that nobody can ring stays awake for so long: kernels ask for one thing after another, and
+/// a nap takes longer than what they ask for.
+const AWAKE: Duration = Duration::from_millis(1);
 /// Longest sleep of a proxy that is rung, where the system orders the two sides' accesses.
 const SLEEP: Duration = Duration::from_secs(3600);
 /// And where it refuses to: a ring can be missed then.
@@ -56,13 +59,20 @@ impl Shared {
         self.memory.device_address()
     }
 
+    /// Where kernels count tickets: see [`Memory::count_at`].
+    pub fn tickets(&self) -> u64 {
+        self.memory.tickets()
+    }
+
     /// Requests executed so far.
     pub fn executed(&self) -> u64 {
         self.executed.load(Ordering::Acquire)
     }
 
-    /// Posts a request from the host; waits while the ring is full. Its ticket.
+    /// Posts a request from the host; waits while the ring is full. Its ticket. Where kernels count the tickets
+    /// elsewhere ([`Memory::count_at`]) the host has none.
     pub fn post(&self, request: &Request) -> u64 {
+        assert!(self.memory.tickets() == 0, "a request of the host's, where a device counts the tickets");
         let words: [u64; WORDS] = request.encode();
         loop {
             if let Some(ticket) = self.ring().try_post(&words) {
@@ -133,13 +143,19 @@ impl Shared {
         self.wait(upto, || (self.executed() >= upto).then_some(()));
     }
 
-    /// The next request; `None` when the proxy ends.
-    fn next(&self, ticket: u64, wake: Wake) -> Option<Request> {
+    /// The next request; `None` when the proxy ends. `idle` is told where none comes for a while.
+    fn next(&self, ticket: u64, wake: Wake, idle: impl FnOnce()) -> Option<Request> {
         let ready = || match self.ring().next(ticket) {
             Some(words) => Some(Some(Request::decode(&words))),
             None if self.stop.load(Ordering::SeqCst) => Some(None),
             None => None,
         };
+        if matches!(wake, Wake::Polls(_)) {
+            if let Some(found) = self.look_out(&ready) {
+                return found;
+            }
+            idle();
+        }
         let sure = matches!(wake, Wake::Rung) && dushmem_os::futex::is_ordered();
         let sleep = |nap: Duration| match wake {
             Wake::Rung => {
@@ -151,10 +167,37 @@ impl Shared {
         wait_for(&self.policy, None, WaitRecord::default, ready, sleep)
     }
 
+    /// Looks again and again, without a sleep.
+    fn look_out<R>(&self, ready: impl Fn() -> Option<R>) -> Option<R> {
+        let mut begun = None;
+        loop {
+            for _ in 0..64 {
+                if let Some(found) = ready() {
+                    return Some(found);
+                }
+            }
+            if begun.get_or_insert_with(Instant::now).elapsed() >= AWAKE {
+                return None;
+            }
+            if self.policy.crowded() {
+                dushmem_os::cpu::yield_now();
+            }
+        }
+    }
+
     fn run(&self, world: &World, wake: Wake) {
         let mut executor = Executor::new(world);
         let mut ticket = 0;
-        while let Some(request) = self.next(ticket, wake) {
+        // Threads of kernels on CPUs note what they wait for.
+        let mut busy = Busy {
+            slot: matches!(wake, Wake::Polls(_)).then(|| {
+                let (me, _) = self.boot.place();
+                self.boot.node_memory().1.card(me).requests()
+            }),
+            since: 0,
+        };
+        while let Some(request) = self.next(ticket, wake, || busy.ends()) {
+            busy.takes(&request, ticket);
             match executor.execute(&request) {
                 Ok(result) => self.ring().finish(ticket, result),
                 Err(error) => fail(world, &request, &error),
@@ -163,6 +206,34 @@ impl Shared {
             self.executed.store(ticket, Ordering::Release);
             self.freed();
         }
+    }
+}
+
+/// Says in the job page what a proxy does, and since when without a break.
+struct Busy<'a> {
+    slot: Option<&'a WaitSlot>,
+    /// 0: it has nothing to do.
+    since: u64,
+}
+
+impl Busy<'_> {
+    fn takes(&mut self, request: &Request, executed: u64) {
+        let Some(slot) = self.slot else { return };
+        if self.since == 0 {
+            self.since = dushmem_os::clock::monotonic_ns();
+        }
+        slot.show(Some((request.record(executed), self.since)));
+    }
+
+    fn ends(&mut self) {
+        self.since = 0;
+        self.slot.into_iter().for_each(|slot| slot.show(None));
+    }
+}
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        self.ends();
     }
 }
 

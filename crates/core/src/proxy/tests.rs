@@ -1,6 +1,7 @@
 use super::request::{Op, Request, flags};
 use super::ring::{Ring, WORDS};
 use super::{Header, Memory};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What producer `who` posts as its `i`-th request; odd ones ask for a result.
 fn words(who: u64, i: u64) -> [u64; WORDS] {
@@ -107,6 +108,32 @@ fn requests_survive_their_descriptors() {
     assert_eq!(Request::decode(&far.encode()).block, 0xff_ffff);
     let unknown = Request { op: 77, ..request };
     assert_eq!((unknown.op(), unknown.call()), (None, "a request to the proxy"));
+    // As far as the job page tells it.
+    let told = Request::of_record(&request.record(9));
+    assert_eq!(
+        (told.call(), told.pe, told.ctx, told.a[0]),
+        (request.call(), request.pe, request.ctx, request.a[0])
+    );
+    assert_eq!(request.record(9).detail, 9);
+}
+
+/// What kernels that count in memory of their own know without a look at the header is what stands there.
+#[test]
+fn a_device_counts_tickets_in_memory_of_its_own() {
+    let mut memory = Memory::of_process(8).unwrap();
+    assert_eq!(memory.tickets(), 0);
+    memory.count_at(0x7000_0000_0040);
+    assert_eq!(memory.tickets(), 0x7000_0000_0040 + 3);
+    let here = memory.device_address();
+    // SAFETY: the header of a ring in this process, whose first words stay as they are.
+    let header = unsafe { *(here as *const [u64; 5]) };
+    let after = here + size_of::<Header>() as u64;
+    assert_eq!(header[2..], [8 | 3 << 32, after, after + 8 * 64]);
+    // The host looks at its own word, which they raise.
+    // SAFETY: an aligned word of the header.
+    let shown = unsafe { AtomicU64::from_ptr((here + 64) as *mut u64) };
+    shown.fetch_max(5, Ordering::Relaxed);
+    assert_eq!(memory.ring().reserved(), 5);
 }
 
 /// The device header names the same numbers: a change of one side only is found here.

@@ -164,8 +164,13 @@ impl<'a> State<'a> {
             descriptors: words(24)? as usize,
             replies: words(32)? as usize,
         };
+        let shown = at + 64;
+        let counted = match self.word(696)? as usize & !63 {
+            0 => shown,
+            elsewhere => elsewhere,
+        };
         // SAFETY: a mapped and aligned word.
-        let head = unsafe { AtomicU64::from_ptr(call.word_at(at + 64, 8)?.cast()) };
+        let head = unsafe { AtomicU64::from_ptr(call.word_at(counted, 8)?.cast()) };
         let ticket = Cell::new(0);
         self.wait(|| {
             let next = head.load(Ordering::SeqCst);
@@ -175,6 +180,11 @@ impl<'a> State<'a> {
             Ok(taken)
         })?;
         let ticket = ticket.get();
+        if counted != shown {
+            // SAFETY: as above.
+            let shown = unsafe { AtomicU64::from_ptr(call.word_at(shown, 8)?.cast()) };
+            shown.fetch_max(ticket + 1, Ordering::SeqCst);
+        }
         let to = ring.descriptors + 64 * (ticket & (ring.slots - 1)) as usize;
         call.store(to + 8, op, 8)?;
         call.store(to + 16, u64::from(pe as u32) | small << 32, 8)?;

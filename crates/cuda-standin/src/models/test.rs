@@ -17,6 +17,7 @@ pub const MODELS: &[Model] = &[
     Model { name: "standin_put", sizes: &[8, 8, 8, 4], run: put, quick: false },
     Model { name: "standin_get", sizes: &[8, 8, 8, 4], run: fetch, quick: false },
     Model { name: "standin_fetch_add", sizes: &[8, 8, 4, 8], run: fetch_add, quick: false },
+    Model { name: "standin_p", sizes: &[8, 8, 8, 4], run: p, quick: false },
     Model { name: "standin_fault", sizes: &[], run: |call| Err(call.fault("asked for")), quick: false },
 ];
 
@@ -39,6 +40,11 @@ fn fetch(call: &Call<'_>) -> Out {
     State::of(call)?.get(&mut bytes, call.size(1), call.number(3))?;
     move_bytes(call.at(call.size(0), bytes.len())?, bytes.as_ptr(), bytes.len());
     Ok(())
+}
+
+fn p(call: &Call<'_>) -> Out {
+    let (state, pe) = (State::of(call)?, call.number(3));
+    (0..call.size(2)).try_for_each(|i| state.put_word(call.size(0) + 8 * i, call.word(1) + i as u64, pe))
 }
 
 fn fetch_add(call: &Call<'_>) -> Out {
