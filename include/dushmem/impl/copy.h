@@ -140,9 +140,29 @@ template <class S> DUSHMEM_IMPL_CALLED void copy_plainly(char *dest, const char 
   copy_anywhere(dest, source, bytes, s);
 }
 
+/* What threads have loaded of a put's source before they knew where it goes, so that they look for that meanwhile. */
+struct nothing_ahead {
+  static constexpr bool there = false;
+  static constexpr chunk value = {0, 0};
+};
+template <class S> DUSHMEM_IMPL_FN nothing_ahead load_ahead(const void *, const void *, size_t, S) { return {}; }
+
 #ifdef DUSHMEM_IMPL_COPY_AS_ON_GPU
+/* What most calls move is moved without a call, which would cost more: whole chunks, aligned on both sides, of which each
+ * thread has few. So many loads are under way. */
+#ifndef DUSHMEM_IMPL_SHORT_DEPTH
+#define DUSHMEM_IMPL_SHORT_DEPTH 4
+#endif
+constexpr unsigned short_depth = DUSHMEM_IMPL_SHORT_DEPTH;
+/* Loads of a block's thread before its first store, where the near cache may serve them: stores wait behind them, and each
+ * takes four times as long as such a load. */
+#ifndef DUSHMEM_IMPL_SHORT_FIRST
+#define DUSHMEM_IMPL_SHORT_FIRST 2
+#endif
+
 /* What is known of the two sides: a PE's is global memory, the caller's own may be any. */
 struct to_far {
+  static constexpr unsigned first = DUSHMEM_IMPL_SHORT_FIRST < short_depth ? DUSHMEM_IMPL_SHORT_FIRST : short_depth;
   typedef own_source source;
   static DUSHMEM_IMPL_MEMBER bool are_global(const char *, const char *from) { return is_global(from); }
   template <class U> static DUSHMEM_IMPL_MEMBER U load(const U *at) { return *at; }
@@ -150,6 +170,7 @@ struct to_far {
   static DUSHMEM_IMPL_MEMBER void store(chunk *at, chunk value) { store_chunk(at, value); }
 };
 struct from_far {
+  static constexpr unsigned first = short_depth;
   typedef far_source source;
   static DUSHMEM_IMPL_MEMBER bool are_global(const char *to, const char *) { return is_global(to); }
   template <class U> static DUSHMEM_IMPL_MEMBER U load(const U *at) { return load_far(at); }
@@ -157,18 +178,12 @@ struct from_far {
   template <class U> static DUSHMEM_IMPL_MEMBER void store(U *at, U value) { *at = value; }
 };
 struct anywhere {
+  static constexpr unsigned first = to_far::first;
   typedef own_source source;
   static DUSHMEM_IMPL_MEMBER bool are_global(const char *to, const char *from) { return is_global(to) && is_global(from); }
   template <class U> static DUSHMEM_IMPL_MEMBER U load(const U *at) { return *at; }
   template <class U> static DUSHMEM_IMPL_MEMBER void store(U *at, U value) { *at = value; }
 };
-
-/* What most calls move is moved without a call, which would cost more: whole chunks, aligned on both sides, of which each
- * thread has few. So many loads are under way; a loop takes as many at a time. */
-#ifndef DUSHMEM_IMPL_SHORT_DEPTH
-#define DUSHMEM_IMPL_SHORT_DEPTH 4
-#endif
-constexpr unsigned short_depth = DUSHMEM_IMPL_SHORT_DEPTH;
 
 /* Every Apart-th chunk, as long as some are left. */
 template <class Ends, unsigned Apart> DUSHMEM_IMPL_FN void move_few(chunk *to, const chunk *from, int left) {
@@ -182,14 +197,16 @@ template <class Ends, unsigned Apart> DUSHMEM_IMPL_FN void move_few(chunk *to, c
 }
 
 DUSHMEM_IMPL_FN bool are_few(size_t count, scope::thread) { return count <= short_depth; }
-template <class Ends> DUSHMEM_IMPL_FN void move_short(chunk *to, const chunk *from, unsigned count, scope::thread) {
+template <class Ends, class Ahead>
+DUSHMEM_IMPL_FN void move_short(chunk *to, const chunk *from, unsigned count, scope::thread, const Ahead &) {
   move_few<Ends, 1>(to, from, (int)count);
 }
 
 DUSHMEM_IMPL_FN bool are_few(size_t count, scope::warp s) {
   return count <= short_depth * width_of_warp && size(s) == width_of_warp;
 }
-template <class Ends> DUSHMEM_IMPL_FN void move_short(chunk *to, const chunk *from, unsigned count, scope::warp s) {
+template <class Ends, class Ahead>
+DUSHMEM_IMPL_FN void move_short(chunk *to, const chunk *from, unsigned count, scope::warp s, const Ahead &) {
   const unsigned r = rank(s);
   if (count <= width_of_warp)
     Ends::store(to + r, Ends::load(from + r));
@@ -197,32 +214,85 @@ template <class Ends> DUSHMEM_IMPL_FN void move_short(chunk *to, const chunk *fr
     move_few<Ends, width_of_warp>(to + r, from + r, (int)count - (int)r);
 }
 
-/* A block's have to be whole warps. Large blocks have no more loads under way in longer copies either, and two loops of others
- * take no longer than a call. */
+#ifndef DUSHMEM_IMPL_NOTHING_AHEAD
+/* A block's: the first chunk of each thread, the same in all sizes. */
+struct chunk_ahead {
+  chunk value;
+  bool there;
+};
+DUSHMEM_IMPL_FN chunk_ahead load_ahead(const void *dest, const void *source, size_t bytes, scope::block s) {
+  const unsigned all = (unsigned)(uintptr_t)dest | (unsigned)(uintptr_t)source | (unsigned)bytes, r = rank(s);
+  chunk_ahead result = {{}, (all & 15u) == 0 && source != nullptr && r < bytes / 16};
+  if (result.there) result.value = load_chunk_now((const chunk *)source + r);
+  return result;
+}
+#endif
+
+/* A block's have to be whole warps. Large blocks need no more loads under way in longer copies either; others do, and what is
+ * longer by so much is worth a call. */
 template <class S> DUSHMEM_IMPL_FN bool are_few(size_t count, S s) {
   const unsigned threads = size(s);
   return threads % width_of_warp == 0 && warp_size() == width_of_warp && count >> 27 == 0 &&
-         (count <= 2 * short_depth * threads || threads > 256);
+         (count <= 4 * short_depth * threads || threads > 256);
 }
-template <class Ends, class S> DUSHMEM_IMPL_FN void move_short(chunk *to, const chunk *from, unsigned count, S s) {
+
+/* The chunks of a block's thread: every `apart`-th, of which what is stored and what is loaded have come so far. */
+template <class Ends> struct chunks_of_thread {
+  chunk *to;
+  const chunk *from;
+  int left, coming;
+  unsigned apart;
+  DUSHMEM_IMPL_MEMBER void load(chunk &held) {
+    if (coming > 0) held = Ends::load(from);
+    from = (const chunk *)computed_now(from + apart), coming -= (int)apart;
+  }
+  DUSHMEM_IMPL_MEMBER void store(chunk held) {
+    if (left > 0) Ends::store(to, held);
+    to = (chunk *)computed_now(to + apart), left -= (int)apart;
+  }
+};
+/* Loads that precede the store of chunk k. */
+template <class Ends> DUSHMEM_IMPL_FN unsigned loads_before(unsigned k) {
+  return Ends::first + 2 * k < k + short_depth ? Ends::first + 2 * k : k + short_depth;
+}
+
+/* Stores of some warps and loads of others keep the multiprocessor's way to memory busy in both directions, which a round of
+ * loads and then one of stores would not: all warps are in the same at the same time. So each store is followed by the load
+ * of what takes its place, and at the beginning by two, until so many are under way. */
+template <class Ends, class S, class Ahead>
+DUSHMEM_IMPL_FN void move_short(chunk *to, const chunk *from, unsigned count, S s, const Ahead &ahead) {
   const unsigned r = rank(s), threads = size(s);
-  if (count <= threads) return Ends::store(to + r, Ends::load(from + r));
-  const unsigned first = r / width_of_warp * (short_depth * width_of_warp) + r % width_of_warp;
-  to += first, from += first;
+  chunk held[short_depth] = {};
+  held[0] = ahead.there ? ahead.value : Ends::load(from + r);
+  if (count <= threads) return Ends::store(to + r, held[0]);
+  const int left = (int)count - (int)r;
+  chunks_of_thread<Ends> mine = {to + r, from + r + threads, left, left - (int)threads, threads};
+  DUSHMEM_IMPL_UNROLLED
+  for (unsigned k = 1; k < Ends::first; k++) mine.load(held[k]);
+  DUSHMEM_IMPL_UNROLLED
+  for (unsigned k = 0; k < short_depth; k++) {
+    mine.store(held[k]);
+    DUSHMEM_IMPL_UNROLLED
+    for (unsigned next = loads_before<Ends>(k); next < loads_before<Ends>(k + 1); next++) mine.load(held[next % short_depth]);
+  }
   DUSHMEM_IMPL_ROLLED
-  for (int left = (int)count - (int)first; left > 0; left -= (int)(short_depth * threads)) {
-    move_few<Ends, width_of_warp>(to, from, left);
-    to += short_depth * threads, from += short_depth * threads;
+  while (mine.left > 0) {
+    DUSHMEM_IMPL_UNROLLED
+    for (unsigned k = 0; k < short_depth; k++) {
+      mine.store(held[k]);
+      mine.load(held[k]);
+    }
   }
 }
 
-template <class Ends, class S> DUSHMEM_IMPL_FN void copy_by(char *dest, const char *source, size_t bytes, S s) {
+template <class Ends, class S, class Ahead = nothing_ahead>
+DUSHMEM_IMPL_FN void copy_by(char *dest, const char *source, size_t bytes, S s, const Ahead &ahead = Ahead()) {
   const unsigned both = (unsigned)(uintptr_t)dest | (unsigned)(uintptr_t)source;
   if (((both | (unsigned)bytes) & 15u) == 0) {
     /* Threads without a chunk have nothing to do in the other ways either. */
     if (rank(s) >= bytes / 16) return;
     if (are_few(bytes / 16, s) && !overlap(dest, source, bytes))
-      return move_short<Ends>((chunk *)dest, (const chunk *)source, (unsigned)(bytes / 16), s);
+      return move_short<Ends>((chunk *)dest, (const chunk *)source, (unsigned)(bytes / 16), s, ahead);
   } else if (bytes == 8 && both % 8 == 0) {
     if (leads(s)) Ends::store((unit8 *)dest, Ends::load((const unit8 *)source));
     return;
@@ -238,8 +308,9 @@ template <class Ends, class S> DUSHMEM_IMPL_FN void copy_by(char *dest, const ch
     copy_plainly(dest, source, bytes, s);
 }
 /* To a PE, from a PE, or without one. */
-template <class S> DUSHMEM_IMPL_FN void copy_to(char *dest, const char *source, size_t bytes, S s) {
-  copy_by<to_far>(dest, source, bytes, s);
+template <class S, class Ahead = nothing_ahead>
+DUSHMEM_IMPL_FN void copy_to(char *dest, const char *source, size_t bytes, S s, const Ahead &ahead = Ahead()) {
+  copy_by<to_far>(dest, source, bytes, s, ahead);
 }
 template <class S> DUSHMEM_IMPL_FN void copy_from(char *dest, const char *source, size_t bytes, S s) {
   copy_by<from_far>(dest, source, bytes, s);
@@ -255,7 +326,7 @@ template <class S> DUSHMEM_IMPL_FN void copy_lean(char *dest, const char *source
 template <class S> DUSHMEM_IMPL_FN void copy(char *dest, const char *source, size_t bytes, S s) {
   copy_plainly(dest, source, bytes, s);
 }
-template <class S> DUSHMEM_IMPL_FN void copy_to(char *dest, const char *source, size_t bytes, S s) {
+template <class S> DUSHMEM_IMPL_FN void copy_to(char *dest, const char *source, size_t bytes, S s, nothing_ahead = {}) {
   copy_plainly(dest, source, bytes, s);
 }
 template <class S> DUSHMEM_IMPL_FN void copy_from(char *dest, const char *source, size_t bytes, S s) {

@@ -26,8 +26,9 @@ template <bool After> DUSHMEM_IMPL_FN void update_signal(context ctx, uint64_t *
   ring(pe);
 }
 
-/* Where a word is that has been found: to keep that over a copy takes registers from the copy. */
-DUSHMEM_IMPL_FN uint64_t *word_again(uint64_t *signal, int pe, const char *call) {
+/* Where a word is that has been found: to keep that over a copy takes registers from the copy, of which a block's needs fewer;
+ * there the signal would wait for it. */
+template <class S> DUSHMEM_IMPL_FN uint64_t *again(S, uint64_t *, uint64_t *signal, int pe, const char *call) {
   const dushmem_impl_kernel_state &s = state();
   const uint64_t delta = first_delta(pe);
   const void *const own = computed_now(signal);
@@ -35,12 +36,16 @@ DUSHMEM_IMPL_FN uint64_t *word_again(uint64_t *signal, int pe, const char *call)
   return (uint64_t *)peer_otherwise(signal, sizeof *signal, sizeof *signal, pe, call, "sig_addr");
 }
 
+DUSHMEM_IMPL_FN uint64_t *again(scope::block, uint64_t *word, uint64_t *, int, const char *) { return word; }
+
 template <class S, class Scratch = no_scratch>
 DUSHMEM_IMPL_FN void put_signal_any(context ctx, void *dest, const void *source, size_t bytes, uint64_t *signal,
                                     uint64_t value, int op, int pe, bool nbi, const char *call,
                                     Scratch scratch = Scratch()) {
   const S s{};
   check_sig_op(op, call);
+  meet(s);
+  auto ahead = scratch.ahead(dest, source, bytes, s);
   uint64_t *word;
   char *to;
   if (!(finds_word(word, signal, pe, sizeof *signal) && finds_for_copy(to, in_each_call(s, dest), source, bytes, pe))) {
@@ -48,13 +53,15 @@ DUSHMEM_IMPL_FN void put_signal_any(context ctx, void *dest, const void *source,
     to = peer_of_copy_otherwise(dest, source, bytes, pe, call, "dest", "source");
     if (word == nullptr || to == nullptr)
       return by_first(s, [=] { remote_put_signal(ctx, dest, source, bytes, signal, value, op, pe, nbi); });
+    side_by_side(s);
+    ahead = {};
   }
-  together(s, [=](auto part) {
+  then_together(s, [=](auto part) {
     if (bytes == 0 || !scratch.copies(to, (const char *)source, bytes, part, call))
-      copy_to(to, (const char *)source, bytes, part);
+      copy_to(to, (const char *)source, bytes, part, ahead);
     publish(part);
     if (!leads(part)) return;
-    update_signal<true>(ctx, signal, word_again(signal, pe, call), value, op, pe);
+    update_signal<true>(ctx, signal, again(part, word, signal, pe, call), value, op, pe);
   });
 }
 

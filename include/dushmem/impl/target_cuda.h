@@ -91,6 +91,12 @@ DUSHMEM_IMPL_FN chunk load_chunk(const chunk *at) {
   asm volatile("ld.global.v2.u64 {%0, %1}, [%2];" : "=l"(value.low), "=l"(value.high) : "l"(at) : "memory");
   return value;
 }
+/* Of any memory; and not later than where it stands. */
+DUSHMEM_IMPL_FN chunk load_chunk_now(const chunk *at) {
+  chunk value;
+  asm volatile("ld.v2.u64 {%0, %1}, [%2];" : "=l"(value.low), "=l"(value.high) : "l"(at) : "memory");
+  return value;
+}
 DUSHMEM_IMPL_FN chunk load_chunk_fresh(const chunk *at) {
   chunk value;
   asm volatile("ld.relaxed.sys.global.v2.u64 {%0, %1}, [%2];"
@@ -193,6 +199,7 @@ constexpr unsigned many_looks = 1u << 14;
 
 /* Only the kernel of a PE whose turn it is runs. */
 DUSHMEM_IMPL_COLD void waits_in_turns(const char *call, const void *address) {
+  if (state().sharing != 3) return;
   if ((state().flags & DUSHMEM_IMPL_FLAG_STRICT) != 0)
     fault(call, "address", (int64_t)(uintptr_t)address,
           "the kernel waits for a PE whose kernels run only when this one's time on the GPU is over, and "
@@ -202,7 +209,7 @@ DUSHMEM_IMPL_COLD void waits_in_turns(const char *call, const void *address) {
 
 template <class Ready> DUSHMEM_IMPL_FN void wait(const char *call, const void *address, uint64_t, Ready ready) {
   for (unsigned looks = 0; !ready(); looks++)
-    if (looks == many_looks && state().sharing == 3) waits_in_turns(call, address);
+    if (looks == many_looks) waits_in_turns(call, address);
 }
 
 } // namespace impl
