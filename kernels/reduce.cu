@@ -52,8 +52,13 @@ typedef unsigned long long few_operands[dushmem_k_most_few];
 /* A word of all members, which begins at `at` in the buffer of rank 0. */
 __device__ inline void receive_operands(const dushmem_k_few &few, const chunk *at, uint64_t number, few_operands &got,
                                         const char *call) {
-  wait(call, &at->high, number,
-       flagged_there<1, dushmem_k_most_few>{at, 1, 1, few.cell / sizeof(chunk), few.n, number, got});
+  const size_t apart = few.cell / sizeof(chunk);
+  if (few.n <= 2)
+    wait(call, &at->high, number, flagged_there<1, 2>{at, 1, 1, apart, few.n, number, got});
+  else if (few.n <= 4)
+    wait(call, &at->high, number, flagged_there<1, 4>{at, 1, 1, apart, few.n, number, got});
+  else
+    wait(call, &at->high, number, flagged_there<1, dushmem_k_most_few>{at, 1, 1, apart, few.n, number, got});
 }
 
 /* Combined by rank. Apart: what it calls keeps operands from staying in registers. */

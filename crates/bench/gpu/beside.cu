@@ -93,8 +93,12 @@ static void transfer_rows() {
   alone("on stream putmem 8 B", [=] { nvshmemx_putmem_on_stream(dest, source, 8, right, stream); });
   alone("on stream int_p", [=] { nvshmemx_int_p_on_stream((int *)dest, 7, right, stream); });
   alone("on stream signal_op", [=] { nvshmemx_signal_op_on_stream(signals, 7, NVSHMEM_SIGNAL_SET, right, stream); });
-  // What the copy engine does without a library, with the same sizes and places.
+  // What the driver does without a library, with the same sizes and places.
   void *const there = nvshmem_ptr(dest, right);
+  alone("raw cudaMemcpyAsync 4 B of the host", [=] {
+    const int seven = 7;
+    CUDA(cudaMemcpyAsync(there ? there : dest, &seven, sizeof seven, cudaMemcpyHostToDevice, stream));
+  });
   alone("raw cudaMemcpyAsync 256 MiB",
         [=] { CUDA(cudaMemcpyAsync(there ? there : dest, source, ROOM, cudaMemcpyDeviceToDevice, stream)); });
   alone("on stream putmem 256 MiB", [=] { nvshmemx_putmem_on_stream(dest, source, ROOM, right, stream); });

@@ -25,6 +25,7 @@ fn the_measuring_program_moves_what_it_measures() {
         "host putmem 1 MiB by all + barrier_all",
         "host team_split_strided + destroy",
         "on stream barrier_all in a graph of 50",
+        "raw cudaMemcpyAsync 4 B of the host",
         "raw cudaMemcpyAsync 256 MiB",
         "on stream float_sum_reduce 64 MiB",
         "on stream alltoall 1 MiB a PE",

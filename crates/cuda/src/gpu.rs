@@ -189,6 +189,7 @@ impl Gpu {
             *settled = true;
             let mut laps = self.laps();
             laps.beside("kernels", loaded.took);
+            laps.beside("their module", loaded.library.took());
             laps.lap("rest of kernels");
         }
         Ok(())

@@ -8,6 +8,7 @@ use dushmem_core::error::{Error, Result};
 use std::collections::HashMap;
 use std::ffi::CString;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::time::{Duration, Instant};
 
 /// The variable of a module that holds what its kernels know of the PE.
 pub const STATE: &CStr = c"dushmem_impl_state";
@@ -41,6 +42,8 @@ pub struct Library {
 struct Loaded {
     modules: Vec<types::Module>,
     kernels: HashMap<&'static str, Kernel>,
+    /// How long the driver took for the modules; what it has put off is the kernels' part.
+    took: Duration,
 }
 
 impl Library {
@@ -60,6 +63,7 @@ impl Library {
         let mut loaded = self.loaded.write().unwrap_or_else(PoisonError::into_inner);
         let mut module = types::Module::NULL;
         let doing = |why: Failure| why.doing(format_args!("loading the library's kernels ({})", image.name));
+        let begun = Instant::now();
         // What is compiled for this GPU loads in milliseconds; the driver takes a second or more for the text.
         let mut done = Err(Failure::missing("cuModuleLoadData"));
         if !image.compiled.is_empty() {
@@ -71,6 +75,7 @@ impl Library {
             done = unsafe { driver.module_load_data(&raw mut module, image.ptx.as_ptr().cast()) };
         }
         done.map_err(doing)?;
+        loaded.took += begun.elapsed();
         loaded.modules.push(module);
         for name in image.kernels() {
             let mut function = types::Function::NULL;
@@ -118,6 +123,11 @@ impl Library {
             }
         }
         Ok(if least == u32::MAX { multiprocessors } else { least * multiprocessors })
+    }
+
+    /// How long the driver took for the modules, without their kernels.
+    pub fn took(&self) -> Duration {
+        self.loaded().took
     }
 
     /// The modules.

@@ -86,7 +86,8 @@ fn start(boot: Arc<dyn Bootstrap>, settings: Settings, bounds: &[(&str, u64, u64
     let steps = steps(line);
     let waited: Vec<&str> = steps.iter().map(String::as_str).filter(|step| TOGETHER.contains(step)).collect();
     assert_eq!(waited, together, "PE {me} of {n}: {line}");
-    for step in ["properties", "stream", "pinned memory", "kernels", "units", "zeroing and state", "choice"] {
+    let parts = ["properties", "stream", "pinned memory", "kernels", "their module", "units"];
+    for step in parts.into_iter().chain(["zeroing and state", "choice"]) {
         assert!(steps.iter().any(|there| there == step), "{step}: {line}");
     }
     // What is left is made while the program goes on, and is there when it is asked for.

@@ -102,10 +102,25 @@ DUSHMEM_IMPL_FN void begin_flagged(const members &team, const flagged_call &is, 
   sync(s);
 }
 
-/* Begins the call, and sends to each member what begins at source + rank * step. The number of the call. */
+/* From the buffers for even numbers to those for this one. */
+DUSHMEM_IMPL_FN unsigned buffers_of(const members &team, uint64_t number) {
+  return (number & 1) != 0 ? (unsigned)team.n * (team.cell / (unsigned)sizeof(chunk)) : 0;
+}
+
+/* Own words in the buffers of members from `first` on, for even numbers. inbox: those of rank 0 in the own buffers. */
+template <int Targets>
+DUSHMEM_IMPL_FN void find_buffers(const members &team, chunk *inbox, int first, chunk *(&to)[Targets]) {
+  chunk *const own = inbox + (size_t)team.me * (team.cell / sizeof(chunk));
+  for (int k = 0; k < Targets; k++)
+    if (first + k < team.n) to[k] = (chunk *)moved_to(own, team.pe(first + k));
+}
+
+/* Begins the call, and sends to each member what begins at source + rank * step. The number of the call; and for threads that
+ * have a share where the words of rank 0 come to, for even numbers. Places are found while the counts and the first data are on
+ * their way. */
 template <class S>
 DUSHMEM_IMPL_FN uint64_t send_words(const members &team, const flagged_counts &counts, const char *source, size_t bytes, size_t step,
-                                    bool by_all, const char *call, S s) {
+                                    bool by_all, const char *call, S s, const chunk *&words) {
   constexpr int at_once = under_way<S>::words, targets = 4;
   const size_t lanes = size(s), count = (bytes + 7) / 8;
   unsigned long long value[at_once] = {};
@@ -113,15 +128,29 @@ DUSHMEM_IMPL_FN uint64_t send_words(const members &team, const flagged_counts &c
     const size_t at = (rank(s) + (size_t)i * lanes) * 8;
     if (at < bytes) value[i] = load_word(source + at, bytes - at);
   }
+  chunk *to[targets] = {}, *inbox = nullptr;
+  if (rank(s) < count) {
+    inbox = team.flagged(0, 0);
+    find_buffers(team, inbox, 0, to);
+  }
+  words = inbox;
   const flagged_call is = next_flagged(counts);
   begin_flagged(team, is, by_all, true, call, s);
   for (others o = mine(s); o.more(team); o.next()) ring(team.pe(o.rank(team)));
   if (rank(s) >= count) return is.number;
+  const unsigned from = buffers_of(team, is.number);
+  /* What is loaded is all, and for few members. */
+  if (step == 0 && team.n <= targets && count <= at_once * lanes) {
+    for (int k = 0; k < targets; k++)
+      for (int i = 0; i < at_once; i++) {
+        const size_t at = rank(s) + (size_t)i * lanes;
+        if (k < team.n && (i == 0 || at < count)) store_flagged(to[k] + from + at, chunk{value[i], is.number});
+      }
+    return is.number;
+  }
   bool loaded = true;
   for (int first = 0; first < team.n; first += targets) {
-    chunk *to[targets] = {};
-    for (int k = 0; k < targets; k++)
-      if (first + k < team.n) to[k] = (chunk *)moved_to(team.flagged(is.number, team.me), team.pe(first + k));
+    if (first != 0) find_buffers(team, inbox, first, to);
     for (size_t w = rank(s); w < count; w += at_once * lanes)
       for (int k = 0; k < targets; k++) {
         if (first + k >= team.n) break;
@@ -133,7 +162,7 @@ DUSHMEM_IMPL_FN uint64_t send_words(const members &team, const flagged_counts &c
         loaded = false;
         for (int i = 0; i < at_once; i++) {
           const size_t at = w + (size_t)i * lanes;
-          if (at < count) store_flagged(to[k] + at, chunk{value[i], is.number});
+          if (at < count) store_flagged(to[k] + from + at, chunk{value[i], is.number});
         }
       }
   }
@@ -142,15 +171,18 @@ DUSHMEM_IMPL_FN uint64_t send_words(const members &team, const flagged_counts &c
 template <class S>
 DUSHMEM_IMPL_APART uint64_t send_flagged(const members &team, const flagged_counts &counts, const char *source, size_t bytes,
                                          size_t step, bool by_all, const char *call, S s) {
-  return send_words(team, counts, source, bytes, step, by_all, call, s);
+  const chunk *words;
+  return send_words(team, counts, source, bytes, step, by_all, call, s, words);
 }
 
 /* ---- Receiving ---- */
 
-/* Words of some members, one every `lanes`, are there: `got[i * Members + k]` is word i of member k. */
+/* Words of some members, one every `lanes`, are there: `got[i * Members + k]` is word i of member k. Where there are fewer
+ * members the first one's word is loaded in their places, since loads under conditions of their own are made one after the
+ * other, each look as long as all of them. */
 template <int Words, int Members> struct flagged_there {
   const chunk *at;
-  size_t lanes, count; /* words from `at` on */
+  size_t lanes, count; /* words from `at` on, of which there is one */
   size_t apart;        /* from a member's buffer to the next one's */
   int members;
   uint64_t number;
@@ -160,68 +192,75 @@ template <int Words, int Members> struct flagged_there {
     chunk found[Words * Members] = {};
     bool all = true;
     for (int i = 0; i < Words; i++)
-      for (int k = 0; k < Members; k++)
-        if (k < members && (size_t)i * lanes < count)
-          found[i * Members + k] = load_flagged(at + (size_t)k * apart + (size_t)i * lanes);
+      if (i == 0 || (size_t)i * lanes < count)
+        for (int k = 0; k < Members; k++)
+          found[i * Members + k] = load_flagged(at + (k < members ? (size_t)k * apart : 0) + (size_t)i * lanes);
     for (int i = 0; i < Words; i++)
-      for (int k = 0; k < Members; k++)
-        if (k < members && (size_t)i * lanes < count) {
+      if (i == 0 || (size_t)i * lanes < count)
+        for (int k = 0; k < Members; k++) {
           got[i * Members + k] = found[i * Members + k].low;
-          all = all && found[i * Members + k].high == number;
+          all = all & (found[i * Members + k].high == number);
         }
     return all;
   }
 };
 
-/* Waits for words, which begin at word w, of the members from `first` on. */
-template <int Words, int Members>
-DUSHMEM_IMPL_FN void await_flagged(const members &team, uint64_t number, int first, size_t w, size_t count, size_t lanes,
-                                   unsigned long long (&got)[Words * Members], const char *call) {
-  const int left = team.n - first;
-  const chunk *const at = team.flagged(number, first) + w;
-  wait(call, &at->high, number,
-       flagged_there<Words, Members>{at, lanes, count - w, team.cell / sizeof(chunk), left < Members ? left : Members, number,
-                                     got});
-}
-
-/* dest = the operands of all members, combined by rank. Elements of up to 8 bytes, in words: */
-template <class Op, class T, class S>
-DUSHMEM_IMPL_FN void combine_flagged(const members &team, uint64_t number, char *dest, size_t bytes, const char *call, S s,
-                                        std::true_type) {
-  constexpr int at_once = under_way<S>::words, ranks = under_way<S>::members;
+/* dest = the operands of all members, combined by rank. Elements of up to 8 bytes, in words; all members' at a time, or
+ * where they are Several times as many, so many of them. */
+template <int Words, int Members, bool Several, class Op, class T, class S>
+DUSHMEM_IMPL_FN void combine_words(const members &team, const chunk *inbox, uint64_t number, char *dest, size_t bytes,
+                                   const char *call, S s) {
   constexpr size_t parts = 8 / sizeof(T);
-  const size_t lanes = size(s), count = (bytes + 7) / 8;
-  for (size_t w = rank(s); w < count; w += (size_t)at_once * lanes) {
-    unsigned long long all[at_once] = {};
-    for (int first = 0; first < team.n; first += ranks) {
-      unsigned long long got[at_once * ranks] = {};
-      await_flagged<at_once, ranks>(team, number, first, w, count, lanes, got, call);
-      for (int k = 0; k < ranks; k++)
-        for (int i = 0; i < at_once; i++) {
-          if (first + k >= team.n || w + (size_t)i * lanes >= count) continue;
-          T left[parts], right[parts];
-          memcpy((void *)left, &all[i], 8);
-          memcpy((void *)right, &got[i * ranks + k], 8);
-          for (size_t e = 0; e < parts; e++) left[e] = first + k == 0 ? right[e] : Op::apply(left[e], right[e]);
-          memcpy(&all[i], (const void *)left, 8);
+  const size_t lanes = size(s), count = (bytes + 7) / 8, apart = team.cell / sizeof(chunk);
+  for (size_t w = rank(s); w < count; w += (size_t)Words * lanes) {
+    unsigned long long all[Words] = {};
+    for (int first = 0; first < (Several ? team.n : 1); first += Members) {
+      unsigned long long got[Words * Members] = {};
+      const chunk *const at = inbox + (size_t)first * apart + w;
+      const int left = team.n - first;
+      wait(call, &at->high, number, flagged_there<Words, Members>{at, lanes, count - w, apart, left, number, got});
+      for (int k = 0; k < Members; k++)
+        for (int i = 0; i < Words; i++) {
+          if (k >= left || (i != 0 && w + (size_t)i * lanes >= count)) continue;
+          T left_part[parts], right[parts];
+          memcpy((void *)left_part, &all[i], 8);
+          memcpy((void *)right, &got[i * Members + k], 8);
+          for (size_t e = 0; e < parts; e++) left_part[e] = first + k == 0 ? right[e] : Op::apply(left_part[e], right[e]);
+          memcpy(&all[i], (const void *)left_part, 8);
         }
     }
-    for (int i = 0; i < at_once; i++) {
+    for (int i = 0; i < Words; i++) {
       const size_t at = (w + (size_t)i * lanes) * 8;
       if (at < bytes) store_word(dest + at, all[i], bytes - at);
     }
   }
 }
+template <class Op, class T, class S>
+DUSHMEM_IMPL_FN void combine_flagged(const members &team, const chunk *inbox, uint64_t number, char *dest, size_t bytes,
+                                     const char *call, S s, std::true_type) {
+  constexpr int words = under_way<S>::words, ranks = under_way<S>::members;
+  if (rank(s) * (size_t)8 >= bytes) return;
+  inbox += buffers_of(team, number);
+  if (words != 1 && bytes > 8 * size(s))
+    combine_words<words, ranks, true, Op, T>(team, inbox, number, dest, bytes, call, s);
+  else if (team.n <= 2)
+    combine_words<1, 2, false, Op, T>(team, inbox, number, dest, bytes, call, s);
+  else if (team.n <= 4)
+    combine_words<1, 4, false, Op, T>(team, inbox, number, dest, bytes, call, s);
+  else
+    combine_words<1, 8, true, Op, T>(team, inbox, number, dest, bytes, call, s);
+}
 /* Larger ones are several words. */
 template <class Op, class T, class S>
-DUSHMEM_IMPL_FN void combine_flagged(const members &team, uint64_t number, char *dest, size_t bytes, const char *call, S s,
-                                        std::false_type) {
+DUSHMEM_IMPL_FN void combine_flagged(const members &team, const chunk *inbox, uint64_t number, char *dest, size_t bytes,
+                                     const char *call, S s, std::false_type) {
   constexpr size_t words = sizeof(T) / 8;
+  inbox += buffers_of(team, number);
   for (size_t i = rank(s); i < bytes / sizeof(T); i += size(s)) {
     T all{};
     for (int r = 0; r < team.n; r++) {
       unsigned long long bits[words] = {};
-      const chunk *const at = team.flagged(number, r) + i * words;
+      const chunk *const at = inbox + (size_t)r * (team.cell / sizeof(chunk)) + i * words;
       wait(call, &at->high, number, flagged_there<(int)words, 1>{at, 1, words, 0, 1, number, bits});
       T next;
       memcpy((void *)&next, bits, sizeof next);
@@ -232,23 +271,22 @@ DUSHMEM_IMPL_FN void combine_flagged(const members &team, uint64_t number, char 
 }
 
 /* What the members from `from` on, before `to`, have sent goes to dest + rank * step. */
-template <class S>
+template <int Ranks, class S>
 DUSHMEM_IMPL_APART void unpack_flagged(const members &team, uint64_t number, int from, int to, char *dest, size_t bytes,
                                        size_t step, const char *call, S s) {
-  constexpr int at_once = 4, ranks = 2;
+  constexpr int at_once = 4;
   const size_t lanes = size(s), count = (bytes + 7) / 8;
   for (size_t w = rank(s); w < count; w += (size_t)at_once * lanes)
-    for (int first = from; first < to; first += ranks) {
-      unsigned long long got[at_once * ranks] = {};
+    for (int first = from; first < to; first += Ranks) {
+      unsigned long long got[at_once * Ranks] = {};
       const chunk *const at = team.flagged(number, first) + w;
       wait(call, &at->high, number,
-           flagged_there<at_once, ranks>{at, lanes, count - w, team.cell / sizeof(chunk),
-                                         to - first < ranks ? to - first : ranks, number, got});
-      for (int k = 0; k < ranks; k++) {
+           flagged_there<at_once, Ranks>{at, lanes, count - w, team.cell / sizeof(chunk), to - first, number, got});
+      for (int k = 0; k < Ranks; k++) {
         if (first + k >= to) break;
         for (int i = 0; i < at_once; i++) {
           const size_t byte = (w + (size_t)i * lanes) * 8;
-          if (byte < bytes) store_word(dest + (size_t)(first + k) * step + byte, got[i * ranks + k], bytes - byte);
+          if (byte < bytes) store_word(dest + (size_t)(first + k) * step + byte, got[i * Ranks + k], bytes - byte);
         }
       }
     }
@@ -265,7 +303,7 @@ DUSHMEM_IMPL_APART void exchange_flagged(const members &team, char *dest, const 
   const uint64_t number = send_flagged(team, counts, source, bytes, step, true, call, s);
   /* In place. */
   if (dest == source) sync(s);
-  unpack_flagged(team, number, 0, team.n, dest, bytes, bytes, call, s);
+  unpack_flagged<2>(team, number, 0, team.n, dest, bytes, bytes, call, s);
   sync(s);
 }
 
@@ -279,10 +317,11 @@ DUSHMEM_IMPL_APART void reduce_flagged(Known known, T *dest, const T *source, si
   const members team = known;
   const flagged_counts counts = counts_of(team);
   sync(s);
-  const uint64_t number = send_words(team, counts, (const char *)source, bytes, step, true, call, s);
+  const chunk *inbox;
+  const uint64_t number = send_words(team, counts, (const char *)source, bytes, step, true, call, s, inbox);
   /* What a thread overwrites in place it has sent itself, except where words are divided in another way. */
   if (step != 0 || sizeof(T) > 8) sync(s);
-  combine_flagged<Op, T>(team, number, (char *)dest, bytes, call, s, std::integral_constant<bool, sizeof(T) <= 8>{});
+  combine_flagged<Op, T>(team, inbox, number, (char *)dest, bytes, call, s, std::integral_constant<bool, sizeof(T) <= 8>{});
   sync(s);
 }
 
@@ -298,7 +337,7 @@ DUSHMEM_IMPL_APART void broadcast_flagged(const members &team, char *dest, const
   if (team.me == root) send_flagged(team, counts, source, bytes, 0, false, call, s);
   /* In place. */
   if (dest == source) sync(s);
-  unpack_flagged(team, is.number, root, root + 1, dest, bytes, 0, call, s);
+  unpack_flagged<1>(team, is.number, root, root + 1, dest, bytes, 0, call, s);
   sync(s);
 }
 

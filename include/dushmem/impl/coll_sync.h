@@ -85,37 +85,61 @@ struct until_all_told {
   }
 };
 
+/* Whether a thread serves all members. */
+template <class S> struct alone {
+  static constexpr bool value = false;
+};
+template <> struct alone<scope::thread> {
+  static constexpr bool value = true;
+};
+
 /* A world of one round, all of it within reach. Where a thread finds the words is known before the fence, during which the
  * count is loaded; after the first synchronisation nobody reads that any more. A function of its own, as it needs few registers. */
 template <class S, bool Completes> DUSHMEM_IMPL_APART void meet_in_world(const char *call) {
+  constexpr int few = alone<S>::value ? 4 : 2;
   const S s{};
   const members team = world_team();
   const uint64_t before = own_count(team.calls());
   const int first = 1 + (int)rank(s), step = (int)size(s);
   uint64_t *const own = own_word(team, words::sync);
-  uint64_t *to = nullptr;
-  const uint64_t *from = nullptr;
+  /* The state has the deltas of so few PEs that are within reach. */
+  const auto there = [&](int j) { return (uint64_t *)moved_by(own, first_delta(behind(team, j))); };
+  const auto here = [&](int j) { return team.at(words::sync, behind(team, team.n - j)); };
+  uint64_t *to[few - 1] = {};
+  const uint64_t *from[few - 1] = {};
   if (first < team.n) {
-    to = (uint64_t *)moved_to(own, behind(team, first));
-    from = team.at(words::sync, behind(team, team.n - first));
+    to[0] = there(first);
+    from[0] = here(first);
   }
+  const bool all = few > 2 && team.n > 2 && team.n <= few;
+  if (all)
+    for (int k = 1; k < few - 1; k++) {
+      const int j = k + 1 < team.n ? k + 1 : 1;
+      to[k] = there(j);
+      from[k] = here(j);
+    }
   publish(s);
   if (rank(s) < (unsigned)radix) Completes ? fence_system() : fence_release();
   const uint64_t number = before + 1;
-  if (first < team.n) {
-    store_relaxed((unsigned long long *)to, (unsigned long long)number);
-    for (int j = first + step; j < team.n; j += step)
-      store_relaxed((unsigned long long *)moved_to(own, behind(team, j)), (unsigned long long)number);
+  const auto set = [&](uint64_t *word) { store_relaxed((unsigned long long *)word, (unsigned long long)number); };
+  if (first < team.n) set(to[0]);
+  if (all) {
+    for (int k = 1; k < few - 1; k++)
+      if (k + 1 < team.n) set(to[k]);
+  } else {
+    for (int j = first + step; j < team.n; j += step) set(there(j));
   }
   if (leads(s)) own_count(team.calls(), number);
-  if (first < team.n) {
-    if (step == 1 && team.n > 4) {
-      wait(call, from, number, until_all_told{team, number});
-      fence_release();
+  if (step == 1 && team.n > 4) {
+    wait(call, from[0], number, until_all_told{team, number});
+    fence_release();
+  } else if (first < team.n) {
+    wait_word(from[0], DUSHMEM_CMP_GE, number, call);
+    if (all) {
+      for (int k = 1; k < few - 1; k++)
+        if (k + 1 < team.n) wait_word(from[k], DUSHMEM_CMP_GE, number, call);
     } else {
-      wait_word(from, DUSHMEM_CMP_GE, number, call);
-      for (int j = first + step; j < team.n; j += step)
-        wait_word(team.at(words::sync, behind(team, team.n - j)), DUSHMEM_CMP_GE, number, call);
+      for (int j = first + step; j < team.n; j += step) wait_word(here(j), DUSHMEM_CMP_GE, number, call);
     }
   }
   publish(s);

@@ -1,6 +1,6 @@
 //! The results as Markdown and as JSON.
 use super::build::Library;
-use super::measure::{Estimate, Measured, Mode, Results};
+use super::measure::{Estimate, Measured, Mode, Results, STARTS};
 use super::rows::{self, REASONS, Verdict};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -33,7 +33,9 @@ pub fn title(results: &Results) -> String {
 pub fn markdown(results: &Results, picture: Option<&str>) -> String {
     let mut out = format!(
         "Measured on {}: {}. {} runs of each program in turn; times are medians, in microseconds an operation, with the \
-         least and the most of the runs' medians; all PEs are processes {}, and moved data was compared.\n\n",
+         least and the most of the runs' medians; all PEs are processes {}, and moved data was compared. Each program was \
+         started once before, for nothing, so that none pays for a machine on which nothing has run; a run measures {STARTS} \
+         starts and ends. These wait for locks of the driver that all processes of the machine share, whichever GPU they use.\n\n",
         results.gpu,
         results.versions.join("; "),
         results.runs,

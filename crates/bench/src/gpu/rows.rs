@@ -14,7 +14,7 @@ const ONE: &[Mode] = &[Mode::Mps, Mode::Plain];
 const EACH: &[Mode] = &[Mode::Each];
 const ALL: &[Mode] = &[Mode::Mps, Mode::Plain, Mode::Each];
 
-const TARGETS: [Target; 42] = [
+const TARGETS: [Target; 43] = [
     ("on stream float_sum_reduce 4 MiB", "", MPS, 100.0),
     ("on stream float_sum_reduce 64 MiB", "", MPS, 300.0),
     ("on stream float_sum_reduce 4 B", "", MPS, 1.7),
@@ -57,6 +57,7 @@ const TARGETS: [Target; 42] = [
     ("start", "", EACH, 0.0),
     // What a start can't do without, as the driver does it: it says what the start's own figure is made of.
     ("raw start:", "", ALL, 0.0),
+    ("raw cudaMemcpyAsync 4 B", "", ALL, 0.0),
     // Times of a whole job's end, which no target names.
     ("end:", "", ALL, 0.0),
     ("", "", ALL, FLOOR),

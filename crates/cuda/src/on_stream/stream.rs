@@ -264,7 +264,7 @@ impl Enqueue<'_> {
     }
 
     /// Over a link between devices a memory operation takes longer than a kernel's store.
-    fn on_one_device(&self, pes: &[u32]) -> bool {
+    pub(super) fn on_one_device(&self, pes: &[u32]) -> bool {
         let first = |pe: u32| self.job.first_on_device(pe as usize);
         pes.iter().all(|&pe| first(pe) == first(pes[0]))
     }

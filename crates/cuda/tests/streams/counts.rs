@@ -93,7 +93,12 @@ fn own(pe: &Pe, at: usize, mode: Mode) {
     let copy = [("copy", 1)];
     check(pe, "put of 8 bytes", &put(8), if mode == Mode::Turns { &copy } else { &[("kernel", 1)] });
     check(pe, "put of 64 KiB", &put(64 << 10), &copy);
-    check(pe, "p", &StreamOp::P { dest, value: [1; 16], bytes: 4, pe: next }, &[("write", 1)]);
+    let p = |bytes| StreamOp::P { dest, value: [1; 16], bytes, pe: next };
+    // A write has a fence, so a value is copied where that takes no turn.
+    let value = if mode == Mode::Turns { [("write", 1)] } else { copy };
+    check(pe, "p of 4 bytes", &p(4), &value);
+    check(pe, "p of 8 bytes", &p(8), &value);
+    check(pe, "p of 2 words", &p(16), &[("batch", 1)]);
     let sig = at as *mut u64;
     check(pe, "signal", &StreamOp::SignalOp { sig, value: 1, op: SignalOp::Set, pe: next }, &[("write", 1)]);
     let add = StreamOp::SignalOp { sig, value: 1, op: SignalOp::Add, pe: next };
