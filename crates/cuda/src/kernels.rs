@@ -7,7 +7,7 @@ use core::ffi::{CStr, c_void};
 use dushmem_core::error::{Error, Result};
 use std::collections::HashMap;
 use std::ffi::CString;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// The variable of a module that holds what its kernels know of the PE.
 pub const STATE: &CStr = c"dushmem_impl_state";
@@ -57,7 +57,6 @@ impl Library {
     pub fn add(&self, image: &Image) -> Result<types::Module> {
         let driver = self.context.driver();
         let _relaxed = self.context.enter_relaxed()?;
-        let mut loaded = self.loaded.write().unwrap_or_else(PoisonError::into_inner);
         let mut module = types::Module::NULL;
         let doing = |why: Failure| why.doing(format_args!("loading the library's kernels ({})", image.name));
         // What is compiled for this GPU loads in milliseconds; the driver takes a second or more for the text.
@@ -71,7 +70,8 @@ impl Library {
             done = unsafe { driver.module_load_data(&raw mut module, image.ptx.as_ptr().cast()) };
         }
         done.map_err(doing)?;
-        loaded.modules.push(module);
+        // Locked for moments only: who launches kernels that are there does not wait for the driver to load others.
+        self.loaded_mut().modules.push(module);
         for name in image.kernels() {
             let mut function = types::Function::NULL;
             let c_name = CString::new(name).unwrap_or_default();
@@ -83,9 +83,13 @@ impl Library {
                 driver.func_get_attribute(&raw mut local, FUNCTION_LOCAL_BYTES, function).map_err(doing)?;
                 let _ = driver.func_load(function);
             }
-            loaded.kernels.insert(name, Kernel(function));
+            self.loaded_mut().kernels.insert(name, Kernel(function));
         }
         Ok(module)
+    }
+
+    fn loaded_mut(&self) -> RwLockWriteGuard<'_, Loaded> {
+        self.loaded.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn loaded(&self) -> RwLockReadGuard<'_, Loaded> {
