@@ -166,7 +166,8 @@ fn suites(target: &Path, programs: &Path) -> Result<(), String> {
     run(Command::new("strip").arg(&to))
 }
 
-/// What a machine with nvcc makes the programs of: sources, and a line for each with dushcc's words.
+/// What a machine with nvcc makes the programs of: sources, and a line for each with dushcc's words. A program that was made
+/// by other words goes.
 fn carry_sources(compiler: &Compiler, names: &[&String], out: &Path) -> Result<(), String> {
     for folder in ["tests/kernels", "tests/cuda", "examples/c"] {
         for file in install::files(&root().join(folder))? {
@@ -176,15 +177,23 @@ fn carry_sources(compiler: &Compiler, names: &[&String], out: &Path) -> Result<(
             fs::copy(root().join(folder).join(&file), &to).map_err(at(&to))?;
         }
     }
+    let list = out.join("build.txt");
+    let before = fs::read_to_string(&list).unwrap_or_default();
     let mut lines = String::new();
     for name in names {
         let sources = sources(name)?;
         let sources =
             sources.iter().map(|path| path.strip_prefix(root()).unwrap_or(path).display().to_string());
         let words: Vec<String> = compiler.options(name).into_iter().chain(sources).collect();
-        lines += &format!("{name} {}\n", words.join(" "));
+        let line = format!("{name} {}", words.join(" "));
+        let program = compiler.programs.join(name);
+        if program.exists() && !before.lines().any(|known| known == line) {
+            fs::remove_file(&program).map_err(at(&program))?;
+        }
+        lines += &line;
+        lines.push('\n');
     }
-    write(&out.join("build.txt"), &lines)
+    write(&list, &lines)
 }
 
 struct Compiler {

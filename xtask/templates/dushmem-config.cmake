@@ -43,12 +43,12 @@ macro(dushmem_find_cuda)
   endif()
 endmacro()
 
-# The options of a target for dushcc, one a line, in `result`, with generator expressions: as CMake compiles its C++ sources.
-# Those of CMake's for a configuration are not among them: it is -g for Debug, else -O2.
+# The options of a target for dushcc, one a line, in `result`, with generator expressions: as CMake compiles its C++ sources,
+# but for -O2 where nothing has a -O and the configuration is not Debug.
 function(dushmem_options target options result)
   set(of "$<TARGET_PROPERTY:${target}")
   set(dialect "$<IF:$<OR:$<STREQUAL:${of},CXX_EXTENSIONS>,>,$<BOOL:${of},CXX_EXTENSIONS>>>,gnu,c>")
-  set(text "$<IF:$<CONFIG:Debug>,-g,OPTIMIZE:-O2>\n")
+  set(text "$<$<NOT:$<CONFIG:Debug>>:OPTIMIZE:-O2\n>")
   # The highest that the target wants; kernels are C++17 at least.
   set(higher "")
   foreach(year 26 23 20 17)
@@ -57,6 +57,11 @@ function(dushmem_options target options result)
     string(APPEND higher ",$<NOT:${wanted}>")
   endforeach()
   string(APPEND text "SHELL:${CMAKE_CXX_FLAGS}\n")
+  foreach(config IN LISTS CMAKE_CONFIGURATION_TYPES CMAKE_BUILD_TYPE)
+    string(TOUPPER "${config}" upper)
+    string(REPLACE ">" "$<ANGLE-R>" flags "${CMAKE_CXX_FLAGS_${upper}}")
+    string(APPEND text "$<$<CONFIG:${config}>:CONFIG:${flags}\n>")
+  endforeach()
   foreach(pair INCLUDE_DIRECTORIES:-I COMPILE_DEFINITIONS:-D COMPILE_OPTIONS:)
     string(REGEX MATCH "^([A-Z_]+):(.*)$" pair "${pair}")
     set(list "${of},${CMAKE_MATCH_1}>")

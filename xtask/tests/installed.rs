@@ -211,6 +211,12 @@ fn cmake_compiles_kernels_as_the_target_asks() {
     assert_eq!(make(&older), "201703 extended optimized b\\ c  d\n");
     let set = older.replace("PROPERTIES", "PROPERTIES CXX_STANDARD 20");
     assert_eq!(make(&set), "202002 extended optimized b\\ c  d\n");
+    // Those of the configuration, of which a -O gives way.
+    let release = "project(options C CXX)\nset(CMAKE_BUILD_TYPE Release)\nset(CMAKE_CXX_FLAGS_RELEASE \"-O0 -DNDEBUG\")";
+    let release = project.replace("project(options C CXX)", release);
+    assert_eq!(make(&release), "202002 strict plain unchecked a 'b\\ c  d\n");
+    let optimized = release.replace("OPTIONS", "OPTIONS -O1");
+    assert_eq!(make(&optimized), "202002 strict optimized unchecked a 'b\\ c  d\n");
     for object in ["one/kernel.cu.o", "two/kernel.cu.o", "__/beside/kernel.cu.o"] {
         assert!(build.join("program.kernels").join(object).exists(), "{object}");
     }
@@ -230,8 +236,13 @@ const OPTIONS_KERNEL: &str = r#"
 #else
 #define SPEED "plain"
 #endif
+#ifdef NDEBUG
+#define CHECKS " unchecked"
+#else
+#define CHECKS ""
+#endif
 #include <cstdio>
-__global__ void kernel() { printf("%ld %s %s %s %s\n", __cplusplus, DIALECT, SPEED, NAME, FLAG); }
+__global__ void kernel() { printf("%ld %s %s%s %s %s\n", __cplusplus, DIALECT, SPEED, CHECKS, NAME, FLAG); }
 int one() { kernel<<<1, 1>>>(); return 5 + cudaDeviceSynchronize(); }
 "#;
 

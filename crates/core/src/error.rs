@@ -133,6 +133,9 @@ impl Call {
     };
 }
 
+/// What messages call memory of the symmetric heap; who knows the name of the call for it says that instead.
+pub const OBJECT: &str = "an object from malloc";
+
 /// An error of the engine. [`Error::code`] is the number that C functions with a status return.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say what the fields are")]
@@ -141,7 +144,8 @@ pub enum Error {
     BadPe { arg: &'static str, pe: i32, n: usize, of: &'static str },
     #[error(
         "{arg} = {addr:#x} ({len} bytes): not in symmetric memory; pass the address of this PE's own copy of \
-         an object from malloc{statics}{hint}"
+         {}{statics}{hint}",
+        OBJECT
     )]
     NotSymmetric { arg: &'static str, addr: usize, len: usize, statics: &'static str, hint: &'static str },
     #[error("{arg} is NULL; NULL is allowed for operations of length 0 only")]

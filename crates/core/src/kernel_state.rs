@@ -116,6 +116,8 @@ impl KernelState {
     /// Bit of `reserved`, without [`KernelState::MAGIC`]: the kernel is one of a module that PEs of this process share, so it
     /// knows none of them.
     pub const OF_MANY: u32 = 16;
+    /// Bit of `reserved`: the host's heap, or what kernels lack of it, could not be pinned for them.
+    pub const NO_OTHER: u32 = 32;
     /// Entry of the delta table for a PE whose memory kernels can't load and store.
     pub const UNREACHABLE: i64 = i64::MIN;
     /// So many PEs' entries of the delta table stand in the state itself.

@@ -98,11 +98,12 @@ impl Context {
     /// As [`Context::enter`], for calls that the driver refuses while the program captures a stream, though they
     /// have nothing to do with it.
     pub fn enter_relaxed(&self) -> Driven<Relaxed<'_>> {
+        // First what may fail: the mode is the thread's until the guard sets it back.
+        let entered = self.enter()?;
         let mut before = CAPTURE_MODE_RELAXED;
         // SAFETY: a place for a number that says the mode, and gets the one before.
         let exchanged = unsafe { self.driver.thread_exchange_stream_capture_mode(&raw mut before) }.is_ok();
-        let before = exchanged.then_some(before);
-        Ok(Relaxed { before, entered: self.enter()? })
+        Ok(Relaxed { before: exchanged.then_some(before), entered })
     }
 
     /// What objects of the context ask before they call the driver when they go away: a forked child has none of them.

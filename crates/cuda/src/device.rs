@@ -43,8 +43,7 @@ fn key(world: &World) -> usize {
 
 /// The device that a PE uses.
 pub fn of(world: &World) -> Option<Arc<Gpu>> {
-    let bound = BOUND.read().unwrap_or_else(PoisonError::into_inner);
-    bound.iter().find(|bound| bound.world == key(world)).map(|bound| Arc::clone(&bound.gpu))
+    with_bound(world, |bound| Arc::clone(&bound.gpu)).ok()
 }
 
 /// The PE of this device leaves its job, and its world's address may be another one's soon: waits for what is in
@@ -69,15 +68,19 @@ fn end(which: impl Fn(&Bound) -> bool) {
 
 /// A PE's operations in streams.
 pub(crate) fn streams(world: &Arc<World>) -> Result<Arc<OnStream>> {
-    let bound = BOUND.read().unwrap_or_else(PoisonError::into_inner);
-    let Some(bound) = bound.iter().find(|bound| bound.world == key(world)) else {
-        return Err(Error::NotInitialised);
-    };
-    if let Some(streams) = bound.streams.get() {
-        return Ok(Arc::clone(streams));
+    if let Some(streams) = with_bound(world, |bound| bound.streams.get().cloned())? {
+        return Ok(streams);
     }
-    let made = Arc::new(in_world::make(world, &bound.gpu)?);
-    Ok(Arc::clone(bound.streams.get_or_init(|| made)))
+    let gpu = of(world).ok_or(Error::NotInitialised)?;
+    // Not under the lock, which others need for calls that this one may wait for in the driver.
+    let made = Arc::new(in_world::make(world, &gpu)?);
+    with_bound(world, |bound| Arc::clone(bound.streams.get_or_init(|| made)))
+}
+
+fn with_bound<R>(world: &World, act: impl FnOnce(&Bound) -> R) -> Result<R> {
+    let bound = BOUND.read().unwrap_or_else(PoisonError::into_inner);
+    let found = bound.iter().find(|bound| bound.world == key(world));
+    found.map(act).ok_or(Error::NotInitialised)
 }
 
 /// The devices of all PEs of this process.

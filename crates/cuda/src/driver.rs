@@ -23,8 +23,6 @@ pub struct Driver {
     functions: Functions,
     version: i32,
     library: String,
-    /// Whether it had been loaded by somebody else before.
-    was_loaded: bool,
 }
 
 impl Deref for Driver {
@@ -44,11 +42,6 @@ impl Driver {
     /// What was loaded.
     pub fn library(&self) -> &str {
         &self.library
-    }
-
-    /// Whether the program, or another library, had loaded the driver before this library did.
-    pub fn was_loaded(&self) -> bool {
-        self.was_loaded
     }
 }
 
@@ -74,8 +67,7 @@ pub fn get() -> Result<&'static Driver> {
 
 fn load() -> Result<Driver> {
     let name = library_name();
-    let was_loaded = Library::loaded(&name).is_some();
-    if !was_loaded {
+    if Library::loaded(&name).is_none() {
         ask_for_queues();
     }
     let library = Library::open(&name).map_err(|why| {
@@ -113,7 +105,7 @@ fn load() -> Result<Driver> {
     let functions = functions.map_err(|lacks| too_old(&format!(" but has no {lacks}")))?;
     // SAFETY: no arguments to get wrong.
     patiently(|| unsafe { functions.init(0) }).map_err(|why| no_use(&name, why, &functions))?;
-    Ok(Driver { functions, version: found, library: name, was_loaded })
+    Ok(Driver { functions, version: found, library: name })
 }
 
 /// Streams that share one of the driver's queues wait for each other, and a stream of the library may then wait for a

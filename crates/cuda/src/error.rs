@@ -44,29 +44,6 @@ impl Failure {
         if remedy.is_empty() { String::new() } else { format!(": {remedy}") }
     }
 
-    /// Whether the driver has left this process, which happens when the process ends.
-    pub fn is_shut_down(self) -> bool {
-        self.code == errors::DEINITIALIZED
-    }
-
-    /// Whether nothing on this context will work any more.
-    pub fn is_fatal(self) -> bool {
-        use errors::*;
-        matches!(
-            self.code,
-            DEVICE_UNAVAILABLE
-                | ECC_UNCORRECTABLE
-                | NVLINK_UNCORRECTABLE
-                | CONTAINED
-                | LAUNCH_TIMEOUT
-                | CONTEXT_IS_DESTROYED
-                | ASSERT
-                | LAUNCH_FAILED
-                | UNKNOWN
-        ) || self.code == ILLEGAL_ADDRESS
-            || (HARDWARE_STACK_ERROR..LAUNCH_FAILED).contains(&self.code)
-    }
-
     /// Whether the same call may succeed a little later: the daemon of MPS, or its server, is about to start.
     pub(crate) fn may_pass(self) -> bool {
         (errors::MPS_FIRST..errors::MPS_FIRST + 3).contains(&self.code)

@@ -1,6 +1,6 @@
 //! The device as the engine uses it.
 use crate::gpu::Gpu;
-use crate::moves::Kind;
+use crate::on_stream::queue::Place;
 use dushmem_core::amo::AmoRequest;
 use dushmem_core::device::{DeviceMemory, Export, KernelState, KernelTeam};
 use dushmem_core::device_heap::driver::{Agreed, Combine, HeapDevice, Identity, Link};
@@ -74,7 +74,7 @@ impl HeapDevice for Gpu {
     }
 
     fn is_device(&self, address: usize) -> bool {
-        matches!(self.kind_of(address), Kind::Device | Kind::Elsewhere)
+        matches!(self.place(address), Place::Device | Place::Elsewhere)
     }
 
     unsafe fn copy(&self, dest: usize, source: usize, bytes: usize) -> Result<()> {

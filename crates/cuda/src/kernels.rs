@@ -7,7 +7,7 @@ use core::ffi::{CStr, c_void};
 use dushmem_core::error::{Error, Result};
 use std::collections::HashMap;
 use std::ffi::CString;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
 /// The variable of a module that holds what its kernels know of the PE.
@@ -60,7 +60,6 @@ impl Library {
     pub fn add(&self, image: &Image) -> Result<types::Module> {
         let driver = self.context.driver();
         let _relaxed = self.context.enter_relaxed()?;
-        let mut loaded = self.loaded.write().unwrap_or_else(PoisonError::into_inner);
         let mut module = types::Module::NULL;
         let doing = |why: Failure| why.doing(format_args!("loading the library's kernels ({})", image.name));
         let begun = Instant::now();
@@ -75,8 +74,12 @@ impl Library {
             done = unsafe { driver.module_load_data(&raw mut module, image.ptx.as_ptr().cast()) };
         }
         done.map_err(doing)?;
-        loaded.took += begun.elapsed();
-        loaded.modules.push(module);
+        // Locked for moments only: who launches kernels that are there does not wait for the driver to load others.
+        {
+            let mut loaded = self.loaded_mut();
+            loaded.took += begun.elapsed();
+            loaded.modules.push(module);
+        }
         for name in image.kernels() {
             let mut function = types::Function::NULL;
             let c_name = CString::new(name).unwrap_or_default();
@@ -88,9 +91,13 @@ impl Library {
                 driver.func_get_attribute(&raw mut local, FUNCTION_LOCAL_BYTES, function).map_err(doing)?;
                 let _ = driver.func_load(function);
             }
-            loaded.kernels.insert(name, Kernel(function));
+            self.loaded_mut().kernels.insert(name, Kernel(function));
         }
         Ok(module)
+    }
+
+    fn loaded_mut(&self) -> RwLockWriteGuard<'_, Loaded> {
+        self.loaded.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn loaded(&self) -> RwLockReadGuard<'_, Loaded> {

@@ -65,10 +65,11 @@ impl Lane {
     pub fn begin(&self, work: impl FnOnce(types::Stream) -> Driven) -> Driven {
         let stream = self.make()?;
         let entered = self.context.enter()?;
-        work(stream)?;
+        let done = work(stream);
         drop(entered);
+        // Also where it failed: some of it may be under way, and uses the caller's memory.
         self.begun.fetch_add(1, Ordering::Release);
-        Ok(())
+        done
     }
 
     /// Whether nothing is under way that somebody would have to wait for.

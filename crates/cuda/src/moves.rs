@@ -3,6 +3,7 @@ use crate::error::{Driven, Failure};
 use crate::gpu::{Gpu, THREADS};
 use crate::kernels::Shape;
 use crate::lane::Lane;
+use crate::on_stream::queue::Place;
 use crate::pinned::Cell;
 use crate::types::{self, *};
 use crate::waiting::Waiting;
@@ -19,26 +20,13 @@ const BYTES_PER_THREAD: usize = 64;
 /// Rows of a strided copy that are longer than this go to the copy engine, one by one.
 const LONG_ROW: usize = 64 << 10;
 
-/// What kind of memory an address belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// That of the process, of which the device knows nothing.
-    Host,
-    /// Memory of the host that the device addresses.
-    Pinned,
-    /// That of the PE's device, or a part of a heap.
-    Device,
-    /// Another device's, which kernels here may not reach.
-    Elsewhere,
-}
-
 impl Gpu {
     /// Asks the driver about an address.
-    pub(crate) fn kind_of(&self, address: usize) -> Kind {
+    pub(crate) fn place(&self, address: usize) -> Place {
         if self.spaces.contain(address) {
-            return Kind::Device;
+            return Place::Device;
         }
-        let Ok(_entered) = self.context().enter() else { return Kind::Host };
+        let Ok(_entered) = self.context().enter() else { return Place::Pageable };
         let (mut kind, mut device, mut ordinal) = (0u32, 0 as Address, 0i32);
         let which = [POINTER_MEMORY_TYPE, POINTER_DEVICE_POINTER, POINTER_DEVICE_ORDINAL];
         let places = [
@@ -51,10 +39,10 @@ impl Gpu {
             self.driver().pointer_get_attributes(3, which.as_ptr(), places.as_ptr(), address as Address)
         };
         match (asked, kind) {
-            (Ok(()), MEMORY_DEVICE) if ordinal == self.context().device() => Kind::Device,
-            (Ok(()), MEMORY_DEVICE) => Kind::Elsewhere,
-            (Ok(()), 1) if device == address as Address => Kind::Pinned,
-            _ => Kind::Host,
+            (Ok(()), MEMORY_DEVICE) if ordinal == self.context().device() => Place::Device,
+            (Ok(()), MEMORY_DEVICE) => Place::Elsewhere,
+            (Ok(()), MEMORY_HOST) if device == address as Address => Place::Pinned,
+            _ => Place::Pageable,
         }
     }
 
@@ -114,8 +102,8 @@ impl Gpu {
         let what = |why: Failure| {
             why.doing(format_args!("copying {n} elements of {elem} bytes from {source:#x} to {dest:#x}"))
         };
-        // A copy engine takes about as long for a row of 4 bytes as for one of 64; a kernel reaches device memory only.
-        let reached = self.kind_of(dest) != Kind::Host && self.kind_of(source) != Kind::Host;
+        // A copy engine takes about as long for a row of 4 bytes as for one of 64.
+        let reached = self.place(dest).is_reached() && self.place(source).is_reached();
         if reached && elem < LONG_ROW {
             let kernel = self.kernel(COPY_STRIDED)?;
             let parameters =

@@ -158,7 +158,8 @@ impl Gpu {
         let (driver, none) = (self.driver(), KernelTeam::NONE.handle);
         let handle = (at + offset_of!(KernelTeam, handle)) as types::Address;
         let hidden = KernelTeam { handle: none, ..*entry };
-        self.side
+        let begun = self
+            .side
             // SAFETY: an entry of an own table. The source lives until all is done.
             .begin(|stream| unsafe {
                 driver.stream_write_value32(stream, handle, none as u32, types::WRITE_DEFAULT)?;
@@ -168,8 +169,8 @@ impl Gpu {
                     driver.stream_write_value32(stream, handle, entry.handle as u32, types::WRITE_DEFAULT)?;
                 }
                 Ok(())
-            })
-            .and_then(|()| self.side.finish(&self.short))
-            .map_err(|why| why.doing("telling kernels of a team"))
+            });
+        let done = self.side.finish(&self.short);
+        begun.and(done).map_err(|why| why.doing("telling kernels of a team"))
     }
 }

@@ -94,7 +94,6 @@ functions! {
         primary_ctx_release = "cuDevicePrimaryCtxRelease_v2"(device: Device);
         primary_ctx_get_state = "cuDevicePrimaryCtxGetState"(device: Device, flags: *mut c_uint, active: *mut c_int);
         ctx_get_current = "cuCtxGetCurrent"(context: *mut Context);
-        ctx_set_current = "cuCtxSetCurrent"(context: Context);
         ctx_push_current = "cuCtxPushCurrent_v2"(context: Context);
         ctx_pop_current = "cuCtxPopCurrent_v2"(context: *mut Context);
         ctx_synchronize = "cuCtxSynchronize"();
@@ -119,7 +118,6 @@ functions! {
         memcpy_2d_async = "cuMemcpy2DAsync_v2"(copy: *const Memcpy2D, stream: Stream);
         memset_d8_async = "cuMemsetD8Async"(dest: Address, value: u8, count: usize, stream: Stream);
         memset_d16_async = "cuMemsetD16Async"(dest: Address, value: u16, count: usize, stream: Stream);
-        memset_d32_async = "cuMemsetD32Async"(dest: Address, value: c_uint, count: usize, stream: Stream);
 
         stream_create_with_priority =
             "cuStreamCreateWithPriority"(stream: *mut Stream, flags: c_uint, priority: c_int);
@@ -141,10 +139,7 @@ functions! {
             "cuStreamBatchMemOp_v2"(stream: Stream, count: c_uint, ops: *mut MemOp, flags: c_uint);
         event_create = "cuEventCreate"(event: *mut Event, flags: c_uint);
         event_record = "cuEventRecord"(event: Event, stream: Stream);
-        event_query = "cuEventQuery"(event: Event);
-        event_synchronize = "cuEventSynchronize"(event: Event);
         event_destroy = "cuEventDestroy_v2"(event: Event);
-        event_record_with_flags = "cuEventRecordWithFlags"(event: Event, stream: Stream, flags: c_uint);
         launch_host_func = "cuLaunchHostFunc"(stream: Stream, function: HostFunction, data: *mut c_void);
 
         module_load_data = "cuModuleLoadData"(module: *mut Module, image: *const c_void);
@@ -159,10 +154,6 @@ functions! {
             function: Function, grid_x: c_uint, grid_y: c_uint, grid_z: c_uint,
             block_x: c_uint, block_y: c_uint, block_z: c_uint,
             shared: c_uint, stream: Stream, params: *mut *mut c_void, extra: *mut *mut c_void);
-        launch_cooperative_kernel = "cuLaunchCooperativeKernel"(
-            function: Function, grid_x: c_uint, grid_y: c_uint, grid_z: c_uint,
-            block_x: c_uint, block_y: c_uint, block_z: c_uint,
-            shared: c_uint, stream: Stream, params: *mut *mut c_void);
     }
     wanted {
         device_get_p2p_attribute = "cuDeviceGetP2PAttribute"(
@@ -190,11 +181,9 @@ functions! {
         stream_end_capture = "cuStreamEndCapture"(stream: Stream, graph: *mut Graph);
         graph_instantiate = "cuGraphInstantiateWithFlags"(exec: *mut GraphExec, graph: Graph, flags: u64);
         graph_launch = "cuGraphLaunch"(exec: GraphExec, stream: Stream);
-        graph_exec_destroy = "cuGraphExecDestroy"(exec: GraphExec);
         graph_destroy = "cuGraphDestroy"(graph: Graph);
         func_load = "cuFuncLoad"(function: Function);
         library_get_global =
             "cuLibraryGetGlobal"(at: *mut Address, bytes: *mut usize, library: LibraryHandle, name: *const c_char);
-        library_get_module = "cuLibraryGetModule"(module: *mut Module, library: LibraryHandle);
     }
 }

@@ -49,8 +49,6 @@ handles! {
     Graph;
     /// A graph that can be launched.
     GraphExec;
-    /// A node of a graph.
-    GraphNode;
 }
 
 impl Stream {
@@ -145,7 +143,7 @@ pub struct MemOp {
     pub address: Address,
     /// The value; 32-bit operations take its low half.
     pub value: u64,
-    /// `WRITE_...` or `WAIT_...`
+    /// [`WRITE_DEFAULT`], or how to compare
     pub flags: c_uint,
     /// The driver's own.
     pub alias: Address,
@@ -167,12 +165,12 @@ impl MemOp {
         MemOp::new(MEM_OP_WRITE_64, address, value, WRITE_DEFAULT)
     }
 
-    /// Waits for a 32-bit word; `flags` is one of `WAIT_...`.
+    /// Waits for a 32-bit word; `flags` is an `Until`, perhaps with [`WAIT_FLUSH`].
     pub fn wait32(address: Address, value: u32, flags: c_uint) -> MemOp {
         MemOp::new(MEM_OP_WAIT_32, address, value.into(), flags)
     }
 
-    /// Waits for a 64-bit word; `flags` is one of `WAIT_...`.
+    /// Waits for a 64-bit word; `flags` is an `Until`, perhaps with [`WAIT_FLUSH`].
     pub fn wait64(address: Address, value: u64, flags: c_uint) -> MemOp {
         MemOp::new(MEM_OP_WAIT_64, address, value, flags)
     }
@@ -198,19 +196,18 @@ numbers! {
     IPC_LAZY_PEER_ACCESS: c_uint = 1;
     HOST_PORTABLE: c_uint = 1;
     HOST_DEVICEMAP: c_uint = 2;
+    MEMORY_HOST: c_uint = 1;
     MEMORY_DEVICE: c_uint = 2;
     MEMORY_UNIFIED: c_uint = 4;
 
     POINTER_MEMORY_TYPE: c_uint = 2;
     POINTER_DEVICE_POINTER: c_uint = 3;
-    POINTER_IS_MANAGED: c_uint = 8;
     POINTER_DEVICE_ORDINAL: c_uint = 9;
 
     STREAM_NON_BLOCKING: c_uint = 1;
     EVENT_DISABLE_TIMING: c_uint = 2;
     CAPTURE_NONE: c_uint = 0;
     CAPTURE_ACTIVE: c_uint = 1;
-    CAPTURE_INVALIDATED: c_uint = 2;
     CAPTURE_MODE_GLOBAL: c_uint = 0;
     CAPTURE_MODE_RELAXED: c_uint = 2;
 
@@ -219,17 +216,11 @@ numbers! {
     MEM_OP_WAIT_64: c_uint = 4;
     MEM_OP_WRITE_64: c_uint = 5;
     WRITE_DEFAULT: c_uint = 0;
-    // Greater or equal by the sign of the difference.
-    WAIT_GEQ: c_uint = 0;
-    WAIT_EQ: c_uint = 1;
-    WAIT_AND: c_uint = 2;
     // What others have written before is seen by what comes behind the wait.
     WAIT_FLUSH: c_uint = 1 << 30;
 
     ATTRIBUTE_MAX_PITCH: c_uint = 11;
     ATTRIBUTE_MULTIPROCESSORS: c_uint = 16;
-    ATTRIBUTE_CAN_MAP_HOST_MEMORY: c_uint = 19;
-    ATTRIBUTE_COMPUTE_MODE: c_uint = 20;
     ATTRIBUTE_PCI_BUS: c_uint = 33;
     ATTRIBUTE_PCI_DEVICE: c_uint = 34;
     ATTRIBUTE_UNIFIED_ADDRESSING: c_uint = 41;
@@ -237,7 +228,6 @@ numbers! {
     ATTRIBUTE_COMPUTE_MAJOR: c_uint = 75;
     ATTRIBUTE_COMPUTE_MINOR: c_uint = 76;
     ATTRIBUTE_HOST_NATIVE_ATOMICS: c_uint = 86;
-    ATTRIBUTE_HOST_POINTER_FOR_REGISTERED: c_uint = 91;
     ATTRIBUTE_CAN_FLUSH: c_uint = 98;
     ATTRIBUTE_VMM: c_uint = 102;
     ATTRIBUTE_FD_HANDLES: c_uint = 103;
@@ -254,15 +244,10 @@ numbers! {
 /// Errors that the library tells apart.
 pub mod errors {
     numbers! {
-        INVALID_VALUE: u32 = 1;
-        OUT_OF_MEMORY: u32 = 2;
-        NOT_INITIALIZED: u32 = 3;
         DEINITIALIZED: u32 = 4;
         STUB_LIBRARY: u32 = 34;
         DEVICE_UNAVAILABLE: u32 = 46;
         NO_DEVICE: u32 = 100;
-        INVALID_DEVICE: u32 = 101;
-        INVALID_CONTEXT: u32 = 201;
         NO_BINARY_FOR_GPU: u32 = 209;
         ECC_UNCORRECTABLE: u32 = 214;
         PEER_ACCESS_UNSUPPORTED: u32 = 217;
@@ -271,7 +256,6 @@ pub mod errors {
         JIT_COMPILER_NOT_FOUND: u32 = 221;
         UNSUPPORTED_PTX_VERSION: u32 = 222;
         CONTAINED: u32 = 226;
-        OPERATING_SYSTEM: u32 = 304;
         NOT_FOUND: u32 = 500;
         NOT_READY: u32 = 600;
         ILLEGAL_ADDRESS: u32 = 700;
@@ -281,7 +265,6 @@ pub mod errors {
         HOST_MEMORY_ALREADY_REGISTERED: u32 = 712;
         HARDWARE_STACK_ERROR: u32 = 714;
         LAUNCH_FAILED: u32 = 719;
-        NOT_SUPPORTED: u32 = 801;
         SYSTEM_NOT_READY: u32 = 802;
         SYSTEM_DRIVER_MISMATCH: u32 = 803;
         COMPAT_NOT_SUPPORTED: u32 = 804;

@@ -1,6 +1,7 @@
 //! What failures of the driver look like, on the stand-in.
 mod common;
-use common::{driver, fail, gpu, live};
+use common::{calls, driver, fail, gpu, live};
+use dushmem_core::device::KernelTeam;
 use dushmem_core::device_heap::driver::HeapDevice;
 use dushmem_cuda::context::Context;
 use dushmem_cuda::gpu::Gpu;
@@ -58,4 +59,35 @@ fn a_module_that_can_not_be_loaded_is_named() {
     assert!(error.contains("kernels (test)") && error.contains("newer driver"), "{error}");
     fail("");
     assert_eq!((live("modules"), live("contexts")), (0, 0));
+}
+
+/// A thread that the library has had do something captures as before, whatever failed.
+#[test]
+fn a_context_that_can_not_be_entered_leaves_the_mode_of_captures() {
+    let driver = driver();
+    let context = Context::primary(driver, 0).unwrap();
+    fail("cuCtxPushCurrent_v2:1=201");
+    let error = context.enter_relaxed().map(drop).unwrap_err().to_string();
+    assert!(error.contains("cuCtxPushCurrent"), "{error}");
+    fail("");
+    let mut mode = dushmem_cuda::types::CAPTURE_MODE_GLOBAL;
+    // SAFETY: a place for a mode.
+    unsafe { driver.thread_exchange_stream_capture_mode(&raw mut mode) }.unwrap();
+    assert_eq!(mode, dushmem_cuda::types::CAPTURE_MODE_GLOBAL, "the one that threads begin with");
+}
+
+/// What a failed call has begun is waited for: it uses memory of the caller's.
+#[test]
+fn what_a_failed_call_has_begun_is_waited_for() {
+    let gpu = gpu();
+    let at = gpu.table(4096).unwrap();
+    gpu.flush().unwrap();
+    let entry = KernelTeam { handle: 5, ..KernelTeam::NONE };
+    // The handle is hidden, and the entry is not stored.
+    fail("cuMemcpyAsync:1=1");
+    let error = gpu.set_team(at, 0, &entry).unwrap_err().to_string();
+    assert!(error.contains("telling kernels of a team: cuMemcpyAsync"), "{error}");
+    assert_eq!(calls("cuStreamQuery"), 1);
+    fail("");
+    gpu.set_team(at, 0, &entry).unwrap();
 }

@@ -235,8 +235,10 @@ fn wrong_arguments_in_kernels() {
     let Some(program) = compiled(&text, "device_bad", &ON_DEVICE, &folder) else { return };
     let queue_pair =
         "there is no such queue pair; pass a handle that qp_create has stored, QP_DEFAULT or QP_ANY";
+    const NO_PE: &str = "there is no such PE; this job has PEs 0 to 0";
     for (case, parts) in [
-        ("1", ["PE 0: p: pe = -1 ", "there is no such PE"]),
+        ("1", ["PE 0: p: pe = -1: ", NO_PE]),
+        ("2", ["PE 0: put: pe = 1000: ", NO_PE]),
         ("13", ["PE 0: test_all: ivars = ", "not in symmetric memory, or the range ends outside"]),
         ("6", ["PE 0: atomic_add: dest = ", "not aligned to 8 bytes, which this operation needs"]),
         ("17", ["PE 0: dushmemx_qp_int_p: qp_index = 1000 ", queue_pair]),
@@ -280,4 +282,38 @@ int main(int, char **argv) {
         assert!(outcome.stdout.contains(&said) && outcome.stdout.contains("cumodule_init"), "{outcome:#?}");
         assert!(outcome.code != 0 && !outcome.stdout.contains("went on"), "{outcome:#?}");
     }
+}
+
+/// A kernel that uses the heap of the host where that could not be pinned is told so, after the warning.
+#[test]
+fn kernels_without_the_hosts_heap_say_why() {
+    const SOURCE: &str = r#"
+#include <cuda_runtime.h>
+#include <dushmem.h>
+#include <shmem.h>
+__global__ void store(int *at) { dushmem::device::p(at, 1, 0); }
+int main() {
+  dushmem_init();
+  int *const device = (int *)dushmem_malloc(sizeof(int)), *const host = (int *)shmem_malloc(sizeof(int));
+  store<<<1, 1>>>(device);
+  if (cudaDeviceSynchronize() != cudaSuccess) return 3;
+  std::puts("the device's is there");
+  store<<<1, 1>>>(host);
+  cudaDeviceSynchronize();
+  std::puts("went on");
+}
+"#;
+    let folder = Folder::new("cuda");
+    let Some(program) = compiled(SOURCE, "store", &ON_DEVICE, &folder) else { return };
+    let job = job(1, &program).env("CUDA_STANDIN_HOST_ACCESS", "1");
+    let outcome = job.env("CUDA_STANDIN_FAIL", "cuMemHostRegister_v2:1+=2").run();
+    assert!(
+        outcome.stderr.contains("the job goes on, and kernels that use it end with an error"),
+        "{outcome:#?}"
+    );
+    for said in ["the device's is there", "p: dest = ", "more of the host's could not be pinned for the GPU"]
+    {
+        assert!(outcome.stdout.contains(said), "{said}: {outcome:#?}");
+    }
+    assert!(outcome.code != 0 && !outcome.stdout.contains("went on"), "{outcome:#?}");
 }

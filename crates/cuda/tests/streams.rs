@@ -3,6 +3,8 @@
 mod common;
 #[path = "streams/counts.rs"]
 mod counts;
+#[path = "streams/elsewhere.rs"]
+mod elsewhere;
 #[path = "streams/everything.rs"]
 mod everything;
 #[path = "streams/pe.rs"]
@@ -25,6 +27,7 @@ modes! {
     two_devices_4: TwoDevices 4 everything::all;
     two_devices_at_once_4: TwoAtOnce 4 everything::all;
     a_device_each_2: OneEach 2 everything::all;
+    buffers_on_another_device: OneEach 2 elsewhere::all;
     host_heap_3: HostHeap 3 everything::all;
     host_heap_together_2: HostHeapTogether 2 everything::all;
     alone: Turns 1 everything::all;

@@ -8,6 +8,14 @@ namespace impl {
 
 DUSHMEM_IMPL_FN void trap();
 
+DUSHMEM_IMPL_COLD void no_such_pe(const char *call, int pe) {
+  printf("dushmem: PE %d: %s: pe = %d: there is no such PE; this job has PEs 0 to %d (kernel, block (%u, %u, %u), thread "
+         "(%u, %u, %u))\n",
+         state().my_pe, call, pe, state().n_pes - 1, blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x, threadIdx.y,
+         threadIdx.z);
+  trap();
+}
+
 /* `arg` is null where no argument is to blame. */
 DUSHMEM_IMPL_COLD void fault(const char *call, const char *arg, int64_t value, const char *why) {
   const unsigned bx = blockIdx.x, by = blockIdx.y, bz = blockIdx.z, x = threadIdx.x, y = threadIdx.y, z = threadIdx.z;

@@ -2,7 +2,7 @@
 #ifndef DUSHMEM_IMPL_DEVICE_STATE_H
 #define DUSHMEM_IMPL_DEVICE_STATE_H
 
-/* The same as KernelState and KernelTeam of crates/core/src/device.rs. Fields are added at the end;
+/* The same as KernelState and KernelTeam of crates/core/src/kernel_state.rs. Fields are added at the end;
  * DUSHMEM_IMPL_STATE_ABI counts incompatible changes. */
 #define DUSHMEM_IMPL_STATE_ABI 3u
 #define DUSHMEM_IMPL_STATE_MAGIC 0x647573686d656d31ull
@@ -64,6 +64,8 @@ struct dushmem_impl_kernel_state {
  * host: the proxy performs them. */
 #define DUSHMEM_IMPL_FLAG_HEAP_BY_PROXY 4u
 #define DUSHMEM_IMPL_FLAG_OTHER_BY_PROXY 8u
+/* The second heap, or what kernels lack of it, could not be pinned for them. */
+#define DUSHMEM_IMPL_FLAG_NO_OTHER 32u
 
 /* Without the magic number: PEs are threads of the process, and this unit is linked into it, once for all of them. */
 #define DUSHMEM_IMPL_FLAG_OF_MANY 16u
@@ -74,7 +76,7 @@ extern "C" const dushmem_impl_kernel_state *const dushmem_emu_state;
 
 #else
 
-/* What a translation unit registers: Module of crates/core/src/device.rs. */
+/* What a translation unit registers: Module of crates/core/src/kernel_state.rs. */
 struct dushmem_impl_module {
   uint32_t size, abi;
   const char *header;

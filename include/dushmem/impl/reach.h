@@ -51,12 +51,15 @@ DUSHMEM_IMPL_COLD void own_elsewhere(const void *own, size_t bytes, size_t align
           : align == 4 ? "not aligned to 4 bytes, which this operation needs"
                        : "not aligned as this operation needs it");
   fault(call, arg, (int64_t)(uintptr_t)own,
-        "not in symmetric memory, or the range ends outside; pass the own address of an object from malloc");
+        (state().flags & DUSHMEM_IMPL_FLAG_NO_OTHER) != 0
+            ? "not in symmetric memory that kernels reach, or the range ends outside; pass the own address of an object from "
+              "malloc in the device's heap: more of the host's could not be pinned for the GPU, as a warning has said"
+            : "not in symmetric memory, or the range ends outside; pass the own address of an object from malloc");
 }
 DUSHMEM_IMPL_COLD void *peer_elsewhere(const void *own, size_t bytes, size_t align, int pe, const char *call,
                                        const char *arg) {
   check_state(call);
-  if ((unsigned)pe >= (unsigned)state().n_pes) fault(call, "pe", pe, "there is no such PE");
+  if ((unsigned)pe >= (unsigned)state().n_pes) no_such_pe(call, pe);
   own_elsewhere(own, bytes, align, call, arg);
   return moved_in_other(own, pe);
 }
@@ -82,10 +85,8 @@ DUSHMEM_IMPL_FN bool atomic_by_proxy(const void *own) {
 #endif
 }
 
-DUSHMEM_IMPL_COLD void bad_pe(int pe, const char *call) {
-  if (state().n_pes == 0) peer_elsewhere(nullptr, 1, 1, pe, call, "pe");
-  fault(call, "pe", pe, "there is no such PE");
-}
+/* The PE is looked at before the address. */
+DUSHMEM_IMPL_COLD void bad_pe(int pe, const char *call) { peer_elsewhere(nullptr, 1, 1, pe, call, "pe"); }
 
 /* For operations of no length, which may have any addresses. */
 DUSHMEM_IMPL_FN void check_pe(int pe, const char *call) {

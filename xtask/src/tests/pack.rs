@@ -41,6 +41,25 @@ fn lines_of_the_plan_have_their_fields() {
     }
 }
 
+#[test]
+fn a_program_for_another_gpu_is_made_anew() {
+    let folder = Folder::new("pack-words");
+    let programs = folder.join("programs");
+    fs::create_dir_all(&programs).unwrap();
+    let names = ["host_data".to_owned(), "stream_order".to_owned()];
+    let carry = |arch: &str, names: &[String]| {
+        let compiler = Compiler { prefix: "/nowhere".into(), arch: arch.into(), programs: programs.clone() };
+        carry_sources(&compiler, &names.iter().collect::<Vec<_>>(), &folder).unwrap();
+        let kept = names.iter().filter(|name| programs.join(name).exists()).count();
+        names.iter().for_each(|name| fs::write(programs.join(name), "").unwrap());
+        kept
+    };
+    assert_eq!(carry("sm_90", &names), 0);
+    assert_eq!(carry("sm_90", &names), 2);
+    assert_eq!(carry("sm_80", &names[..1]), 0);
+    assert_eq!(carry("sm_80", &names), 1, "by which words the other was made is not known");
+}
+
 /// A pack whose programs are scripts.
 struct Pack(Folder);
 

@@ -1,7 +1,8 @@
 //! The command line, and what is written.
 use super::build::{self, Library, Others};
-use super::measure::{Effort, Mode, Plan, Results};
+use super::measure::{Effort, GROUPS, Mode, Plan, Results};
 use super::{page, picture};
+use clap::builder::PossibleValuesParser;
 use clap::{Parser, ValueEnum};
 use dushmem_os::reason::reason;
 use std::path::{Path, PathBuf};
@@ -33,8 +34,8 @@ struct Args {
     /// How the processes share one GPU, or that each has its own; if none is named, by MPS and by turns.
     #[arg(long, value_enum, value_delimiter = ',')]
     mode: Vec<Mode>,
-    /// Groups of rows: start host teams stream transfers collectives graphs device put; all if none is named.
-    #[arg(long, value_delimiter = ',')]
+    /// Groups of rows; all if none is named.
+    #[arg(long, value_delimiter = ',', value_parser = PossibleValuesParser::new(GROUPS))]
     groups: Vec<String>,
     /// Runs of each program.
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=99))]
@@ -154,4 +155,17 @@ fn write(results: &Results, folder: &Path) -> Result<(), String> {
     let title = page::title(results);
     put("gpu.md", &format!("# {title}\n\n{}", page::markdown(results, shown)))?;
     put("gpu.json", &page::json(results))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_that_there_is_not_is_told_with_those_that_there_are() {
+        let args = |groups: &str| Args::try_parse_from(["dushbench gpu", "--groups", groups]);
+        assert_eq!(args("host,put").unwrap().groups, ["host", "put"]);
+        let said = args("host,colectives").unwrap_err().to_string();
+        assert!(said.contains("'colectives'") && said.contains("collectives"), "{said}");
+    }
 }

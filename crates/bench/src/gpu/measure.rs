@@ -34,6 +34,10 @@ impl Mode {
     }
 }
 
+/// Groups of rows, as a library with everything has them.
+pub const GROUPS: [&str; 9] =
+    ["start", "host", "teams", "stream", "transfers", "collectives", "graphs", "device", "put"];
+
 /// What is run.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -263,9 +267,7 @@ impl Plan {
                 &["start", "host", "teams", "stream", "transfers", "collectives"]
             }
             (Mode::Plain, Library::Nvshmem) => &["start", "host", "stream"],
-            (Mode::Each, Library::Dushmem | Library::Nvshmem) => {
-                &["start", "host", "teams", "stream", "transfers", "collectives", "graphs", "device", "put"]
-            }
+            (Mode::Each, Library::Dushmem | Library::Nvshmem) => &GROUPS,
             (Mode::Each, _) => &["collectives", "graphs"],
             // It refuses ranks that have the same GPU.
             (Mode::Plain | Mode::Mps, _) => &[],

@@ -70,6 +70,8 @@ impl DeviceHeap {
             return KernelState { reserved: state.reserved | by_proxy(KernelState::HEAP_BY_PROXY), ..state };
         }
         let beside = self.beside();
+        let refused = if beside.refused { KernelState::NO_OTHER } else { 0 };
+        let state = KernelState { reserved: state.reserved | refused, ..state };
         if beside.len == 0 {
             return state;
         }
@@ -106,8 +108,8 @@ impl DeviceHeap {
 
 impl World {
     /// Sees to it that kernels reach the first `need` bytes of every host heap, beside the device's. Collective, with equal
-    /// numbers. True where they reach more than before, which they don't know yet. Where they can't be made to reach it,
-    /// hosts and streams use it as before.
+    /// numbers. Where they can't be made to reach it, hosts and streams use it as before. True where kernels don't know yet
+    /// that they reach more than before, or that they never will.
     fn extend_reach(&self, call: Call, heap: &DeviceHeap, need: usize) -> Result<bool> {
         // Not locked while others are waited for.
         let Beside { len: from, delta, refused, .. } = heap.beside().clone();
@@ -146,7 +148,7 @@ impl World {
                     let text = format!("{error}; the job goes on, and kernels that use it end with an error");
                     dushmem_os::say::say(&line(Some(me), "warning", &text));
                 }
-                Ok(false)
+                Ok(true)
             }
         }
     }

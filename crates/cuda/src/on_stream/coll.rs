@@ -110,7 +110,7 @@ impl Enqueue<'_> {
         let (len, all) = (checks::bytes("nreduce", n, elem)?, members.pes.len());
         let align = what.kind.align();
         let data = Buffers { dest, dest_len: len, source, source_len: len, align, in_place: true };
-        self.fits(members, 2 * all)?;
+        self.fits(members, COMBINE_ADDRESSES / 2)?;
         let steps = |places: &Places| turns::reduce(places, n, elem, what);
         let kernel = |to, from| match self.short(members, len).filter(|_| elem <= 8) {
             Some((few, shift)) => kernels::few_reduce(&few, shift, to, from, len, what, false),
@@ -137,7 +137,7 @@ impl Enqueue<'_> {
         let (len, all) = (checks::bytes("nreduce", n, elem)?, members.pes.len());
         let (source_len, align) = (checks::bytes_of_all("nreduce", n, elem, all)?, what.kind.align());
         let data = Buffers { dest, dest_len: len, source, source_len, align, in_place: true };
-        self.fits(members, all + 1)?;
+        self.fits(members, COMBINE_ADDRESSES - 1)?;
         let steps = |places: &Places| turns::reduce_scatter(places, n, elem, what, dest == source);
         let kernel = |to, from| match self.short(members, len).filter(|_| elem <= 8) {
             Some((few, shift)) => kernels::few_reduce(&few, shift, to, from, len, what, true),
@@ -183,16 +183,15 @@ impl Enqueue<'_> {
     }
 
     /// Kernels of PEs that take turns have the addresses of all members in their arguments.
-    fn fits(&self, members: &Members<'_>, addresses: usize) -> Result<()> {
-        if addresses <= COMBINE_ADDRESSES || !self.turns() {
+    fn fits(&self, members: &Members<'_>, most: usize) -> Result<()> {
+        if members.pes.len() <= most || !self.turns() {
             return Ok(());
         }
         Err(Error::NotSupported(format!(
-            "team = {}: has {} members, and where PEs take turns on a GPU, reductions in a stream have at most {}; \
+            "team = {}: has {} members, and where PEs take turns on a GPU, this call in a stream has at most {most}; \
              start the job with dushrun --gpu-share=mps",
             members.handle,
-            members.pes.len(),
-            COMBINE_ADDRESSES / 2
+            members.pes.len()
         )))
     }
 

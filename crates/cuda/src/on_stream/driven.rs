@@ -4,7 +4,7 @@ use crate::error::{Driven, Failure};
 use crate::facts;
 use crate::gpu::Gpu;
 use crate::kernels::Shape;
-use crate::moves::{self, Kind};
+use crate::moves;
 use crate::types::{
     self, ATTRIBUTE_CAN_FLUSH, ATTRIBUTE_STREAM_WAIT_NOR, Address, CAPTURE_ACTIVE, CAPTURE_NONE,
 };
@@ -140,12 +140,7 @@ impl Queue for GpuQueue {
     }
 
     fn place(&self, address: usize) -> Place {
-        match self.gpu.kind_of(address) {
-            Kind::Device => Place::Device,
-            Kind::Elsewhere => Place::Elsewhere,
-            Kind::Pinned => Place::Pinned,
-            Kind::Host => Place::Pageable,
-        }
+        self.gpu.place(address)
     }
 
     unsafe fn memory_ops(&self, stream: StreamHandle, captured: bool, ops: &[MemOp]) -> Result<()> {

@@ -128,9 +128,11 @@ impl Group<'_> {
 
     /// One half of a captured meeting: constants only, so that each launch of the graph does the same. Who waits sets
     /// its words back; it has done so before it comes to the other half, and nobody leaves that half before all have
-    /// come to it: so nobody sets a word of this half again too early.
+    /// come to it: so nobody sets a word of this half again too early. Not before the end of this half: until then the words
+    /// tell who has come ([`Group::awaited_captured`]).
     pub fn meet_captured(&self, half: Half, ops: &mut Vec<MemOp>) {
         let me = self.pes[self.me] as usize;
+        let mut seen = Vec::new();
         for (to, from) in self.each_round() {
             ops.extend(
                 to.iter().map(|&pe| MemOp::Write32 { at: (self.word)(half.words(), pe, me), value: 1 }),
@@ -138,9 +140,31 @@ impl Group<'_> {
             for &pe in &from {
                 let at = (self.word)(half.words(), me, pe);
                 ops.push(MemOp::Wait32 { at, value: 1, until: Until::Eq });
-                ops.push(MemOp::Write32 { at, value: 0 });
+                seen.push(MemOp::Write32 { at, value: 0 });
             }
         }
+        ops.extend(seen);
+    }
+
+    /// The member that the stream waits for in a captured meeting, in whichever half that is. `read`: as above.
+    pub fn awaited_captured(
+        &self,
+        read: &mut dyn FnMut(u64) -> error::Result<u32>,
+    ) -> error::Result<Option<i32>> {
+        let me = self.pes[self.me] as usize;
+        let from: Vec<usize> = self.each_round().flat_map(|(_, from)| from).collect();
+        let mut missing = None;
+        for half in [Half::First, Half::Second] {
+            let words: error::Result<Vec<u32>> =
+                from.iter().map(|&pe| read((self.word)(half.words(), me, pe))).collect();
+            let words = words?;
+            missing = words.iter().position(|&word| word == 0).map(|at| from[at] as i32);
+            // Of the other half nothing is left, or nothing there yet. Where nobody has come it is the same in both.
+            if words.iter().any(|&word| word != 0) {
+                break;
+            }
+        }
+        Ok(missing)
     }
 }
 

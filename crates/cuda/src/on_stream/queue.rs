@@ -47,6 +47,13 @@ pub enum Place {
     Pageable,
 }
 
+impl Place {
+    /// Whether kernels load and store it.
+    pub fn is_reached(self) -> bool {
+        matches!(self, Place::Device | Place::Pinned)
+    }
+}
+
 /// Whether a stream's operations run, or become nodes of a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Capture {

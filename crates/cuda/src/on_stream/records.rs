@@ -1,7 +1,6 @@
 //! What streams wait for, for the hang report. No operation pays for that what it has not got anyway: a thread looks from
 //! time to time at the words by which streams and kernels meet, from which it can tell who waits for whom. Waits for
-//! words of the program, and captured meetings, whose words say nothing afterwards, are put between two writes of a word
-//! of the host's.
+//! words of the program, and captured meetings, whose words don't count, are put between two writes of a word of the host's.
 use super::job::Job;
 use super::meet::{Counts, Group};
 use super::queue::{MemOp, Queue};
@@ -47,12 +46,22 @@ const CAME: u32 = 1;
 const WENT: u32 = 2;
 const SEEN: u32 = 3;
 
+/// A captured meeting, whose words tell who is missing.
+struct Meeting {
+    slot: usize,
+    /// World numbers, by rank.
+    pes: Box<[u32]>,
+    /// Own rank.
+    me: usize,
+}
+
 /// Such a word.
 struct Mark {
     host: *mut u32,
     device: u64,
     what: What,
     captured: bool,
+    meeting: Option<Arc<Meeting>>,
     /// When the thread has seen the wait.
     since: u64,
 }
@@ -228,16 +237,27 @@ impl Records {
 
     /// The writes around a wait that is put into a stream next.
     pub fn mark(&self, what: What, captured: bool) -> Result<Marks> {
+        self.add(what, captured, None)
+    }
+
+    /// The same of a captured meeting of these PEs, of whom this one is `me`, by the words of a team slot.
+    pub fn mark_meeting(&self, what: What, slot: usize, pes: &[u32], me: usize) -> Result<Marks> {
+        self.add(what, true, Some(Arc::new(Meeting { slot, pes: pes.into(), me })))
+    }
+
+    fn add(&self, what: What, captured: bool, meeting: Option<Arc<Meeting>>) -> Result<Marks> {
         let mut state = locked(&self.shared.state);
         state.prune();
-        let (host, device) = match state.free.pop() {
+        let free = state.free.pop();
+        // The driver may make memory only when streams have done what they are at, and that may be a call of `begin`.
+        drop(state);
+        let (host, device) = match free {
             Some((host, device)) => (host as *mut u32, device),
             None => self.shared.queue.host_word()?,
         };
-        let mark = Mark { host, device, what, captured, since: 0 };
+        let mark = Mark { host, device, what, captured, meeting, since: 0 };
         mark.word().store(0, Ordering::Release);
-        state.marks.push(mark);
-        drop(state);
+        locked(&self.shared.state).marks.push(mark);
         self.used();
         Ok(Marks(device))
     }
@@ -308,13 +328,17 @@ impl Shared {
     /// What streams wait for now.
     fn waits(&self, now: u64) -> Result<Vec<Seen>> {
         let mut state = locked(&self.state);
-        let marked = state.marks.iter_mut().filter_map(|mark| Some((mark.what, mark.look(now)?)));
-        let mut found: Vec<(What, u64)> = marked.collect();
-        found.extend(state.looks.iter().map(|&(_, what, since)| (what, since)));
+        let marked = state
+            .marks
+            .iter_mut()
+            .filter_map(|mark| Some((mark.what, mark.look(now)?, mark.meeting.clone())));
+        let mut found: Vec<_> = marked.collect();
+        found.extend(state.looks.iter().map(|&(_, what, since)| (what, since, None)));
         drop(state);
         let mut all = Vec::new();
-        for (what, since) in found {
-            let record = what.record(-1, self.word(&what)?);
+        for (what, since, meeting) in found {
+            let awaited = meeting.map_or(Ok(None), |meeting| self.awaited_in(&meeting))?;
+            let record = what.record(awaited.unwrap_or(-1), self.word(&what)?);
             all.push(Seen { record, number: since, since });
         }
         let slots: Vec<_> = locked(&self.met).iter().map(|(&slot, met)| (slot, Arc::clone(met))).collect();
@@ -338,6 +362,12 @@ impl Shared {
         Ok(all)
     }
 
+    fn awaited_in(&self, meeting: &Meeting) -> Result<Option<i32>> {
+        let word = self.job.slot_words(meeting.slot);
+        let group = Group { pes: &meeting.pes, me: meeting.me, word: &*word };
+        group.awaited_captured(&mut |at| self.read_u32(at))
+    }
+
     fn read_u32(&self, at: u64) -> Result<u32> {
         let mut word = [0; 4];
         // SAFETY: a word for streams, mapped as long as the device is in use.
@@ -349,9 +379,13 @@ impl Shared {
     fn word(&self, what: &What) -> Result<u64> {
         let mut word = [0; 8];
         if what.address != 0 {
-            // SAFETY: who enqueued the wait promises that the word is valid while it lasts.
+            // SAFETY: symmetric memory, which is mapped as long as the device is in use: longer than this thread lives.
             unsafe { self.queue.read(what.address, &mut word[..what.bytes]) }?;
         }
         Ok(u64::from_le_bytes(word))
     }
 }
+
+#[cfg(test)]
+#[path = "tests/records.rs"]
+mod tests;

@@ -253,16 +253,15 @@ impl Enqueue<'_> {
                 self.copy(Target::local(rows.dest), Target::local(rows.source), bytes)
             };
         }
-        let addresses = (self.queue.device_address(rows.dest), self.queue.device_address(rows.source));
+        let reached = |at| self.queue.place(at).is_reached();
         // SAFETY: as the caller promises.
         unsafe {
-            match addresses {
+            if reached(rows.dest) && reached(rows.source) {
                 // Elements are small, and copy engines slow with rows of a few bytes.
-                (Some(dest), Some(source)) => {
-                    self.queue.launch(self.stream, kernels::copy_strided(dest, source, rows))
-                }
-                _ => self.queue.copy_rows(self.stream, rows),
+                let launch = kernels::copy_strided(rows.dest as u64, rows.source as u64, rows);
+                return self.queue.launch(self.stream, launch);
             }
+            self.queue.copy_rows(self.stream, rows)
         }
     }
 

@@ -279,7 +279,7 @@ impl Enqueue<'_> {
         let mut ops = Vec::with_capacity(16);
         if self.captured() {
             let what = What { team: members.handle, ..self.what(0, 0) };
-            let marks = self.all.records.mark(what, true)?;
+            let marks = self.all.records.mark_meeting(what, members.slot, &members.pes, members.me)?;
             ops.push(marks.before());
             for _ in 0..n {
                 group.meet_captured(*half, &mut ops);

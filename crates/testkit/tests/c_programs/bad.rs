@@ -14,7 +14,7 @@ type Ends = (&'static str, i32, &'static [&'static str]);
 
 const NO_PE: &str = "there is no such PE; this job has PEs 0 to 2";
 const OUTSIDE: &str =
-    "not in symmetric memory; pass the address of this PE's own copy of an object from malloc";
+    "not in symmetric memory; pass the address of this PE's own copy of an object from {f}_malloc";
 const NULL: &str = "is NULL; NULL is allowed for operations of length 0 only";
 const NO_WORD: &str = "is NULL; this call needs the address of an object in symmetric memory";
 const FEW: &str = "every member must make the same calls in the same order";
