@@ -49,7 +49,7 @@ fn a_program_for_another_gpu_is_made_anew() {
     let names = ["host_data".to_owned(), "stream_order".to_owned()];
     let carry = |arch: &str, names: &[String]| {
         let compiler = Compiler { prefix: "/nowhere".into(), arch: arch.into(), programs: programs.clone() };
-        carry_sources(&compiler, &names.iter().collect::<Vec<_>>(), &folder).unwrap();
+        carry_sources(&compiler, &names.iter().collect::<Vec<_>>(), folder.path()).unwrap();
         let kept = names.iter().filter(|name| programs.join(name).exists()).count();
         names.iter().for_each(|name| fs::write(programs.join(name), "").unwrap());
         kept

@@ -151,7 +151,7 @@ impl Shared {
             None => None,
         };
         if matches!(wake, Wake::Polls(_)) {
-            if let Some(found) = self.look_out(&ready) {
+            if let Some(found) = self.look_out(ready) {
                 return found;
             }
             idle();
