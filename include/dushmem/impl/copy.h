@@ -143,7 +143,7 @@ template <class S> DUSHMEM_IMPL_CALLED void copy_plainly(char *dest, const char 
 /* What threads have loaded of a put's source before they knew where it goes, so that they look for that meanwhile. */
 struct nothing_ahead {
   static constexpr bool there = false;
-  static constexpr chunk value = {0, 0};
+  chunk value;
 };
 template <class S> DUSHMEM_IMPL_FN nothing_ahead load_ahead(const void *, const void *, size_t, S) { return {}; }
 
@@ -154,15 +154,15 @@ template <class S> DUSHMEM_IMPL_FN nothing_ahead load_ahead(const void *, const 
 #define DUSHMEM_IMPL_SHORT_DEPTH 4
 #endif
 constexpr unsigned short_depth = DUSHMEM_IMPL_SHORT_DEPTH;
-/* Loads of a block's thread before its first store, where the near cache may serve them: stores wait behind them, and each
- * takes four times as long as such a load. */
+/* Of these, a block's thread begins with so many where the near cache may serve them: its first stores wait for the loads of all
+ * warps. */
 #ifndef DUSHMEM_IMPL_SHORT_FIRST
 #define DUSHMEM_IMPL_SHORT_FIRST 2
 #endif
 
 /* What is known of the two sides: a PE's is global memory, the caller's own may be any. */
 struct to_far {
-  static constexpr unsigned first = DUSHMEM_IMPL_SHORT_FIRST < short_depth ? DUSHMEM_IMPL_SHORT_FIRST : short_depth;
+  static constexpr unsigned first = DUSHMEM_IMPL_SHORT_FIRST < short_depth ? DUSHMEM_IMPL_SHORT_FIRST : short_depth, rounds = 4;
   typedef own_source source;
   static DUSHMEM_IMPL_MEMBER bool are_global(const char *, const char *from) { return is_global(from); }
   template <class U> static DUSHMEM_IMPL_MEMBER U load(const U *at) { return *at; }
@@ -170,7 +170,7 @@ struct to_far {
   static DUSHMEM_IMPL_MEMBER void store(chunk *at, chunk value) { store_chunk(at, value); }
 };
 struct from_far {
-  static constexpr unsigned first = short_depth;
+  static constexpr unsigned first = short_depth, rounds = 2;
   typedef far_source source;
   static DUSHMEM_IMPL_MEMBER bool are_global(const char *to, const char *) { return is_global(to); }
   template <class U> static DUSHMEM_IMPL_MEMBER U load(const U *at) { return load_far(at); }
@@ -178,7 +178,7 @@ struct from_far {
   template <class U> static DUSHMEM_IMPL_MEMBER void store(U *at, U value) { *at = value; }
 };
 struct anywhere {
-  static constexpr unsigned first = to_far::first;
+  static constexpr unsigned first = to_far::first, rounds = to_far::rounds;
   typedef own_source source;
   static DUSHMEM_IMPL_MEMBER bool are_global(const char *to, const char *from) { return is_global(to) && is_global(from); }
   template <class U> static DUSHMEM_IMPL_MEMBER U load(const U *at) { return *at; }
@@ -196,13 +196,13 @@ template <class Ends, unsigned Apart> DUSHMEM_IMPL_FN void move_few(chunk *to, c
     if (k * (int)Apart < left) Ends::store(to + k * Apart, held[k]);
 }
 
-DUSHMEM_IMPL_FN bool are_few(size_t count, scope::thread) { return count <= short_depth; }
+template <class Ends> DUSHMEM_IMPL_FN bool are_few(size_t count, scope::thread) { return count <= short_depth; }
 template <class Ends, class Ahead>
 DUSHMEM_IMPL_FN void move_short(chunk *to, const chunk *from, unsigned count, scope::thread, const Ahead &) {
   move_few<Ends, 1>(to, from, (int)count);
 }
 
-DUSHMEM_IMPL_FN bool are_few(size_t count, scope::warp s) {
+template <class Ends> DUSHMEM_IMPL_FN bool are_few(size_t count, scope::warp s) {
   return count <= short_depth * width_of_warp && size(s) == width_of_warp;
 }
 template <class Ends, class Ahead>
@@ -214,7 +214,6 @@ DUSHMEM_IMPL_FN void move_short(chunk *to, const chunk *from, unsigned count, sc
     move_few<Ends, width_of_warp>(to + r, from + r, (int)count - (int)r);
 }
 
-#ifndef DUSHMEM_IMPL_NOTHING_AHEAD
 /* A block's: the first chunk of each thread, the same in all sizes. */
 struct chunk_ahead {
   chunk value;
@@ -226,14 +225,13 @@ DUSHMEM_IMPL_FN chunk_ahead load_ahead(const void *dest, const void *source, siz
   if (result.there) result.value = load_chunk_now((const chunk *)source + r);
   return result;
 }
-#endif
 
-/* A block's have to be whole warps. Large blocks need no more loads under way in longer copies either; others do, and what is
- * longer by so much is worth a call. */
-template <class S> DUSHMEM_IMPL_FN bool are_few(size_t count, S s) {
-  const unsigned threads = size(s);
+/* A block's have to be whole warps. Large blocks need no more loads under way in longer copies either; small ones do, and what
+ * takes them some rounds is worth a call. */
+template <class Ends, class S> DUSHMEM_IMPL_FN bool are_few(size_t count, S s) {
+  const unsigned threads = size(s), rounds = threads > 64 ? Ends::rounds : 2;
   return threads % width_of_warp == 0 && warp_size() == width_of_warp && count >> 27 == 0 &&
-         (count <= 4 * short_depth * threads || threads > 256);
+         (count <= rounds * short_depth * threads || threads > 256);
 }
 
 /* The chunks of a block's thread: every `apart`-th, of which what is stored and what is loaded have come so far. */
@@ -256,9 +254,9 @@ template <class Ends> DUSHMEM_IMPL_FN unsigned loads_before(unsigned k) {
   return Ends::first + 2 * k < k + short_depth ? Ends::first + 2 * k : k + short_depth;
 }
 
-/* Stores of some warps and loads of others keep the multiprocessor's way to memory busy in both directions, which a round of
- * loads and then one of stores would not: all warps are in the same at the same time. So each store is followed by the load
- * of what takes its place, and at the beginning by two, until so many are under way. */
+/* Warps keep step, so in rounds of loads and then of stores a multiprocessor would only load, and then only store, which takes
+ * four times as long as loads from the near cache. So each store is followed by the load of what takes its place, at the
+ * beginning by two, until so many are under way. */
 template <class Ends, class S, class Ahead>
 DUSHMEM_IMPL_FN void move_short(chunk *to, const chunk *from, unsigned count, S s, const Ahead &ahead) {
   const unsigned r = rank(s), threads = size(s);
@@ -291,7 +289,7 @@ DUSHMEM_IMPL_FN void copy_by(char *dest, const char *source, size_t bytes, S s, 
   if (((both | (unsigned)bytes) & 15u) == 0) {
     /* Threads without a chunk have nothing to do in the other ways either. */
     if (rank(s) >= bytes / 16) return;
-    if (are_few(bytes / 16, s) && !overlap(dest, source, bytes))
+    if (are_few<Ends>(bytes / 16, s) && !overlap(dest, source, bytes))
       return move_short<Ends>((chunk *)dest, (const chunk *)source, (unsigned)(bytes / 16), s, ahead);
   } else if (bytes == 8 && both % 8 == 0) {
     if (leads(s)) Ends::store((unit8 *)dest, Ends::load((const unit8 *)source));
