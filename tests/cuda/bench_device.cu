@@ -1,9 +1,8 @@
 // What calls in kernels cost: puts by scope, size and alignment, single words, and on two PEs or more signals, barriers and
 // reductions. Measures one library: dushmem, or with -DNVSHMEM that one, which has no calls with scratch memory and no
 // handles. PE 0 prints a line a row: row <what> <bytes> <value> <unit>, separated by tabs; what was put is compared first.
-// How many loads a thread has under way where a block's copy needs no call, and with how many a put begins: compile with
-// -DDUSHMEM_IMPL_SHORT_DEPTH=2, 4, 8 and -DDUSHMEM_IMPL_SHORT_FIRST=1, 2, 4 and compare "block of 256", "block of 1024",
-// "32 blocks" and "132 blocks".
+// How many loads a thread has under way where a block's copy needs no call: compile with -DDUSHMEM_IMPL_SHORT_DEPTH=2, 4, 8
+// and compare "block of 256", "block of 1024", "32 blocks" and "132 blocks".
 // Usage: under a launcher; with an argument it takes samples so short that they only show that all of it runs.
 #include <algorithm>
 #include <cstdio>

@@ -128,8 +128,18 @@ static void add(const char *name, Function function, Type *type, size_t elements
   cases.push_back(Case{name, function, type, elements, enqueue, expect, buffer, sig, signalled});
 }
 
+// GPUs have no long double: there these calls say so, and do nothing.
+static bool is_refused(const Case &c) {
+#ifdef __CUDACC__
+  return std::strstr(c.name, "_longdouble_") && std::strstr(c.name, "_reduce");
+#else
+  (void)c;
+  return false;
+#endif
+}
+
 static void must(const Case &c, int status) {
-  if (status == 0) return;
+  if ((status != 0) == is_refused(c)) return;
   failures++;
   std::printf("PE %d: %s gave %d\n", me, c.name, status);
 }
@@ -157,8 +167,8 @@ static void broadcast_it(const Case &c) {
 static int of_all(const Case &, int i) { return moved(i / K, i % K); }
 static int for_me(const Case &, int i) { return moved(i / K, me * K + i % K); }
 static int of_root(const Case &, int i) { return moved(n - 1, i); }
-static int reduced_it(const Case &c, int i) { return reduction(c.name, i); }
-static int my_part(const Case &c, int i) { return reduction(c.name, me * K + i); }
+static int reduced_it(const Case &c, int i) { return is_refused(c) ? 0 : reduction(c.name, i); }
+static int my_part(const Case &c, int i) { return is_refused(c) ? 0 : reduction(c.name, me * K + i); }
 
 #define MOVE(NAME, PARAMS, ELEMENTS, ENQUEUE, EXPECT, SIGNALLED)                                               \
   template <class T> static void add_##NAME(const char *name, void(*function) PARAMS) {                        \

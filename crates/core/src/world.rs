@@ -110,6 +110,12 @@ impl World {
         let offer = offered.clone().unwrap_or_default();
         let device = options.device.filter(|device| device.has_memory());
         laps.lap("globals");
+        // The kernel takes some 10 ms for this in a process that has threads, as one with a device does: beside the rest. Until
+        // all have it, PEs wait for each other by the launcher's words only.
+        let registration = device.and_then(|_| {
+            let named = std::thread::Builder::new().name("dushmem-init".into());
+            named.spawn(dushmem_os::futex::register_membarrier).ok()
+        });
         let cards = card::exchange(&*boot, settings, &offered, &offer, device)?;
         laps.lap("cards");
         let same_image = cards.iter().all(|c| c.flags & 1 != 0 && c.static_identity == offer.identity);
@@ -165,7 +171,9 @@ impl World {
                 Box::new(Loopback::new(Arc::clone(&window), internals.doorbell, seed))
             }
         };
-        dushmem_os::futex::register_membarrier();
+        if registration.is_none() {
+            dushmem_os::futex::register_membarrier();
+        }
         let mapped = (0..n).all(|pe| transport.maps(pe));
         let world = Arc::new(World {
             stage: AtomicU8::new(if device.is_some() { stage::DEVICES } else { stage::HOST }),
@@ -202,6 +210,10 @@ impl World {
             world.devices.belong_to(&world);
             world.bind_device(Call::Init, false)?;
             world.start().lap("device");
+        }
+        if let Some(registration) = registration {
+            let _ = registration.join();
+            world.start().lap("registration");
         }
         world.boot.report(PeState::Joined);
         Ok(world)

@@ -140,50 +140,39 @@ template <class S> DUSHMEM_IMPL_CALLED void copy_plainly(char *dest, const char 
   copy_anywhere(dest, source, bytes, s);
 }
 
-/* What threads have loaded of a put's source before they knew where it goes, so that they look for that meanwhile. */
-struct nothing_ahead {
-  static constexpr bool there = false;
-  chunk value;
-};
-template <class S> DUSHMEM_IMPL_FN nothing_ahead load_ahead(const void *, const void *, size_t, S) { return {}; }
-
 #ifdef DUSHMEM_IMPL_COPY_AS_ON_GPU
-/* What most calls move is moved without a call, which would cost more: whole chunks, aligned on both sides, of which each
- * thread has few. So many loads are under way. */
-#ifndef DUSHMEM_IMPL_SHORT_DEPTH
-#define DUSHMEM_IMPL_SHORT_DEPTH 4
-#endif
-constexpr unsigned short_depth = DUSHMEM_IMPL_SHORT_DEPTH;
-/* Of these, a block's thread begins with so many where the near cache may serve them: its first stores wait for the loads of all
- * warps. */
-#ifndef DUSHMEM_IMPL_SHORT_FIRST
-#define DUSHMEM_IMPL_SHORT_FIRST 2
-#endif
-
 /* What is known of the two sides: a PE's is global memory, the caller's own may be any. */
 struct to_far {
-  static constexpr unsigned first = DUSHMEM_IMPL_SHORT_FIRST < short_depth ? DUSHMEM_IMPL_SHORT_FIRST : short_depth, rounds = 4;
   typedef own_source source;
+  /* Whether the near cache may serve loads. */
+  static constexpr bool near = true;
   static DUSHMEM_IMPL_MEMBER bool are_global(const char *, const char *from) { return is_global(from); }
   template <class U> static DUSHMEM_IMPL_MEMBER U load(const U *at) { return *at; }
   template <class U> static DUSHMEM_IMPL_MEMBER void store(U *at, U value) { store_far(at, value); }
   static DUSHMEM_IMPL_MEMBER void store(chunk *at, chunk value) { store_chunk(at, value); }
 };
 struct from_far {
-  static constexpr unsigned first = short_depth, rounds = 2;
   typedef far_source source;
+  static constexpr bool near = false;
   static DUSHMEM_IMPL_MEMBER bool are_global(const char *to, const char *) { return is_global(to); }
   template <class U> static DUSHMEM_IMPL_MEMBER U load(const U *at) { return load_far(at); }
   static DUSHMEM_IMPL_MEMBER chunk load(const chunk *at) { return load_chunk_fresh(at); }
   template <class U> static DUSHMEM_IMPL_MEMBER void store(U *at, U value) { *at = value; }
 };
 struct anywhere {
-  static constexpr unsigned first = to_far::first, rounds = to_far::rounds;
   typedef own_source source;
+  static constexpr bool near = false;
   static DUSHMEM_IMPL_MEMBER bool are_global(const char *to, const char *from) { return is_global(to) && is_global(from); }
   template <class U> static DUSHMEM_IMPL_MEMBER U load(const U *at) { return *at; }
   template <class U> static DUSHMEM_IMPL_MEMBER void store(U *at, U value) { *at = value; }
 };
+
+/* What most calls move is moved without a call, which would cost more: whole chunks, aligned on both sides, of which each
+ * thread has few. So many loads are under way; a loop takes as many at a time. */
+#ifndef DUSHMEM_IMPL_SHORT_DEPTH
+#define DUSHMEM_IMPL_SHORT_DEPTH 4
+#endif
+constexpr unsigned short_depth = DUSHMEM_IMPL_SHORT_DEPTH;
 
 /* Every Apart-th chunk, as long as some are left. */
 template <class Ends, unsigned Apart> DUSHMEM_IMPL_FN void move_few(chunk *to, const chunk *from, int left) {
@@ -197,16 +186,14 @@ template <class Ends, unsigned Apart> DUSHMEM_IMPL_FN void move_few(chunk *to, c
 }
 
 template <class Ends> DUSHMEM_IMPL_FN bool are_few(size_t count, scope::thread) { return count <= short_depth; }
-template <class Ends, class Ahead>
-DUSHMEM_IMPL_FN void move_short(chunk *to, const chunk *from, unsigned count, scope::thread, const Ahead &) {
+template <class Ends> DUSHMEM_IMPL_FN void move_short(chunk *to, const chunk *from, unsigned count, scope::thread) {
   move_few<Ends, 1>(to, from, (int)count);
 }
 
 template <class Ends> DUSHMEM_IMPL_FN bool are_few(size_t count, scope::warp s) {
   return count <= short_depth * width_of_warp && size(s) == width_of_warp;
 }
-template <class Ends, class Ahead>
-DUSHMEM_IMPL_FN void move_short(chunk *to, const chunk *from, unsigned count, scope::warp s, const Ahead &) {
+template <class Ends> DUSHMEM_IMPL_FN void move_short(chunk *to, const chunk *from, unsigned count, scope::warp s) {
   const unsigned r = rank(s);
   if (count <= width_of_warp)
     Ends::store(to + r, Ends::load(from + r));
@@ -214,27 +201,7 @@ DUSHMEM_IMPL_FN void move_short(chunk *to, const chunk *from, unsigned count, sc
     move_few<Ends, width_of_warp>(to + r, from + r, (int)count - (int)r);
 }
 
-/* A block's: the first chunk of each thread, the same in all sizes. */
-struct chunk_ahead {
-  chunk value;
-  bool there;
-};
-DUSHMEM_IMPL_FN chunk_ahead load_ahead(const void *dest, const void *source, size_t bytes, scope::block s) {
-  const unsigned all = (unsigned)(uintptr_t)dest | (unsigned)(uintptr_t)source | (unsigned)bytes, r = rank(s);
-  chunk_ahead result = {{}, (all & 15u) == 0 && source != nullptr && r < bytes / 16};
-  if (result.there) result.value = load_chunk_now((const chunk *)source + r);
-  return result;
-}
-
-/* A block's have to be whole warps. Large blocks need no more loads under way in longer copies either; small ones do, and what
- * takes them some rounds is worth a call. */
-template <class Ends, class S> DUSHMEM_IMPL_FN bool are_few(size_t count, S s) {
-  const unsigned threads = size(s), rounds = threads > 64 ? Ends::rounds : 2;
-  return threads % width_of_warp == 0 && warp_size() == width_of_warp && count >> 27 == 0 &&
-         (count <= rounds * short_depth * threads || threads > 256);
-}
-
-/* The chunks of a block's thread: every `apart`-th, of which what is stored and what is loaded have come so far. */
+/* A put's chunks of a thread, one in each round of the block: what is stored and what is loaded have come so far. */
 template <class Ends> struct chunks_of_thread {
   chunk *to;
   const chunk *from;
@@ -250,28 +217,22 @@ template <class Ends> struct chunks_of_thread {
   }
 };
 /* Loads that precede the store of chunk k. */
-template <class Ends> DUSHMEM_IMPL_FN unsigned loads_before(unsigned k) {
-  return Ends::first + 2 * k < k + short_depth ? Ends::first + 2 * k : k + short_depth;
-}
+DUSHMEM_IMPL_FN constexpr unsigned loads_before(unsigned k) { return 1 + 2 * k < k + short_depth ? 1 + 2 * k : k + short_depth; }
 
 /* Warps keep step, so in rounds of loads and then of stores a multiprocessor would only load, and then only store, which takes
  * four times as long as loads from the near cache. So each store is followed by the load of what takes its place, at the
  * beginning by two, until so many are under way. */
-template <class Ends, class S, class Ahead>
-DUSHMEM_IMPL_FN void move_short(chunk *to, const chunk *from, unsigned count, S s, const Ahead &ahead) {
+template <class Ends, class S> DUSHMEM_IMPL_FN void move_overlapped(chunk *to, const chunk *from, unsigned count, S s) {
   const unsigned r = rank(s), threads = size(s);
-  chunk held[short_depth] = {};
-  held[0] = ahead.there ? ahead.value : Ends::load(from + r);
-  if (count <= threads) return Ends::store(to + r, held[0]);
   const int left = (int)count - (int)r;
+  chunk held[short_depth] = {};
+  held[0] = Ends::load(from + r);
   chunks_of_thread<Ends> mine = {to + r, from + r + threads, left, left - (int)threads, threads};
-  DUSHMEM_IMPL_UNROLLED
-  for (unsigned k = 1; k < Ends::first; k++) mine.load(held[k]);
   DUSHMEM_IMPL_UNROLLED
   for (unsigned k = 0; k < short_depth; k++) {
     mine.store(held[k]);
     DUSHMEM_IMPL_UNROLLED
-    for (unsigned next = loads_before<Ends>(k); next < loads_before<Ends>(k + 1); next++) mine.load(held[next % short_depth]);
+    for (unsigned next = loads_before(k); next < loads_before(k + 1); next++) mine.load(held[next % short_depth]);
   }
   DUSHMEM_IMPL_ROLLED
   while (mine.left > 0) {
@@ -282,15 +243,36 @@ DUSHMEM_IMPL_FN void move_short(chunk *to, const chunk *from, unsigned count, S 
     }
   }
 }
+/* Where that pays: fewer chunks a thread are all under way at once, and with more warps some store while others load. */
+template <class Ends, class S> DUSHMEM_IMPL_FN bool overlaps_warps(S s) { return Ends::near && size(s) > 64 && size(s) <= 256; }
 
-template <class Ends, class S, class Ahead = nothing_ahead>
-DUSHMEM_IMPL_FN void copy_by(char *dest, const char *source, size_t bytes, S s, const Ahead &ahead = Ahead()) {
+/* A block's have to be whole warps. Large blocks have no more loads under way in longer copies either, and two loops of others
+ * take no longer than a call. */
+template <class Ends, class S> DUSHMEM_IMPL_FN bool are_few(size_t count, S s) {
+  const unsigned threads = size(s), rounds = overlaps_warps<Ends>(s) ? 4 : 2;
+  return threads % width_of_warp == 0 && warp_size() == width_of_warp && count >> 27 == 0 &&
+         (count <= rounds * short_depth * threads || threads > 256);
+}
+template <class Ends, class S> DUSHMEM_IMPL_FN void move_short(chunk *to, const chunk *from, unsigned count, S s) {
+  const unsigned r = rank(s), threads = size(s);
+  if (count <= threads) return Ends::store(to + r, Ends::load(from + r));
+  if (overlaps_warps<Ends>(s) && count > short_depth * threads) return move_overlapped<Ends>(to, from, count, s);
+  const unsigned first = r / width_of_warp * (short_depth * width_of_warp) + r % width_of_warp;
+  to += first, from += first;
+  DUSHMEM_IMPL_ROLLED
+  for (int left = (int)count - (int)first; left > 0; left -= (int)(short_depth * threads)) {
+    move_few<Ends, width_of_warp>(to, from, left);
+    to += short_depth * threads, from += short_depth * threads;
+  }
+}
+
+template <class Ends, class S> DUSHMEM_IMPL_FN void copy_by(char *dest, const char *source, size_t bytes, S s) {
   const unsigned both = (unsigned)(uintptr_t)dest | (unsigned)(uintptr_t)source;
   if (((both | (unsigned)bytes) & 15u) == 0) {
     /* Threads without a chunk have nothing to do in the other ways either. */
     if (rank(s) >= bytes / 16) return;
     if (are_few<Ends>(bytes / 16, s) && !overlap(dest, source, bytes))
-      return move_short<Ends>((chunk *)dest, (const chunk *)source, (unsigned)(bytes / 16), s, ahead);
+      return move_short<Ends>((chunk *)dest, (const chunk *)source, (unsigned)(bytes / 16), s);
   } else if (bytes == 8 && both % 8 == 0) {
     if (leads(s)) Ends::store((unit8 *)dest, Ends::load((const unit8 *)source));
     return;
@@ -306,9 +288,8 @@ DUSHMEM_IMPL_FN void copy_by(char *dest, const char *source, size_t bytes, S s, 
     copy_plainly(dest, source, bytes, s);
 }
 /* To a PE, from a PE, or without one. */
-template <class S, class Ahead = nothing_ahead>
-DUSHMEM_IMPL_FN void copy_to(char *dest, const char *source, size_t bytes, S s, const Ahead &ahead = Ahead()) {
-  copy_by<to_far>(dest, source, bytes, s, ahead);
+template <class S> DUSHMEM_IMPL_FN void copy_to(char *dest, const char *source, size_t bytes, S s) {
+  copy_by<to_far>(dest, source, bytes, s);
 }
 template <class S> DUSHMEM_IMPL_FN void copy_from(char *dest, const char *source, size_t bytes, S s) {
   copy_by<from_far>(dest, source, bytes, s);
@@ -324,7 +305,7 @@ template <class S> DUSHMEM_IMPL_FN void copy_lean(char *dest, const char *source
 template <class S> DUSHMEM_IMPL_FN void copy(char *dest, const char *source, size_t bytes, S s) {
   copy_plainly(dest, source, bytes, s);
 }
-template <class S> DUSHMEM_IMPL_FN void copy_to(char *dest, const char *source, size_t bytes, S s, nothing_ahead = {}) {
+template <class S> DUSHMEM_IMPL_FN void copy_to(char *dest, const char *source, size_t bytes, S s) {
   copy_plainly(dest, source, bytes, s);
 }
 template <class S> DUSHMEM_IMPL_FN void copy_from(char *dest, const char *source, size_t bytes, S s) {

@@ -16,9 +16,6 @@ template <class S, class Act> DUSHMEM_IMPL_FN void by_first(S s, const Act &act)
 /* Shared memory that a caller gives, or none. */
 struct no_scratch {
   template <class S> DUSHMEM_IMPL_MEMBER bool copies(char *, const char *, size_t, S, const char *) const { return false; }
-  template <class S> static DUSHMEM_IMPL_MEMBER auto ahead(const void *dest, const void *source, size_t bytes, S s) {
-    return load_ahead(dest, source, bytes, s);
-  }
 };
 struct some_scratch {
   void *memory;
@@ -26,7 +23,6 @@ struct some_scratch {
   template <class S> DUSHMEM_IMPL_MEMBER bool copies(char *dest, const char *source, size_t n, S s, const char *call) const {
     return bulk_copy(dest, source, n, memory, bytes, s, call);
   }
-  template <class S> static DUSHMEM_IMPL_MEMBER nothing_ahead ahead(const void *, const void *, size_t, S) { return {}; }
 };
 
 /* Where a loop passes an address again and again, what is computed from it is computed before the loop, and kept: in local memory
@@ -34,23 +30,18 @@ struct some_scratch {
 template <class S> DUSHMEM_IMPL_FN void *in_each_call(S, const void *own) { return computed_now(own); }
 DUSHMEM_IMPL_FN void *in_each_call(scope::block, const void *own) { return (void *)own; }
 
-/* All meet before they look where the data goes, and load before: a block of 1024 takes longer for the look than the load does. */
 template <class S, class Scratch = no_scratch>
 DUSHMEM_IMPL_FN void put_any(context ctx, void *dest, const void *source, size_t bytes, int pe, bool nbi,
                              const char *call, Scratch scratch = Scratch()) {
   const S s{};
-  meet(s);
-  auto ahead = scratch.ahead(dest, source, bytes, s);
   char *to;
   if (!finds_for_copy(to, in_each_call(s, dest), source, bytes, pe)) {
     to = peer_of_copy_otherwise(dest, source, bytes, pe, call, "dest", "source");
     if (to == nullptr) return by_first(s, [=] { remote_put(ctx, dest, source, bytes, pe, nbi); });
-    side_by_side(s);
-    ahead = {};
   }
-  then_together(s, [=](auto part) {
+  together(s, [=](auto part) {
     if (bytes == 0 || !scratch.copies(to, (const char *)source, bytes, part, call))
-      copy_to(to, (const char *)source, bytes, part, ahead);
+      copy_to(to, (const char *)source, bytes, part);
     /* A PE to which nothing goes may be out of reach. */
     if (bytes != 0) ring(pe);
   });
@@ -60,14 +51,12 @@ template <class S, class Scratch = no_scratch>
 DUSHMEM_IMPL_FN void get_any(context ctx, void *dest, const void *source, size_t bytes, int pe, bool nbi,
                              const char *call, Scratch scratch = Scratch()) {
   const S s{};
-  meet(s);
   char *from;
   if (!finds_for_copy(from, in_each_call(s, source), dest, bytes, pe)) {
     from = peer_of_copy_otherwise(source, dest, bytes, pe, call, "source", "dest");
     if (from == nullptr) return by_first(s, [=] { remote_get(ctx, dest, source, bytes, pe, nbi); });
-    side_by_side(s);
   }
-  then_together(s, [=](auto part) {
+  together(s, [=](auto part) {
     if (bytes == 0 || !scratch.copies((char *)dest, from, bytes, part, call)) copy_from((char *)dest, from, bytes, part);
   });
 }

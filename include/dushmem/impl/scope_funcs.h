@@ -47,33 +47,21 @@ template <class S> DUSHMEM_IMPL_FN uint64_t share(S s, uint64_t value) {
   return heard;
 }
 
-/* All threads of the scope are here. */
-template <class S> DUSHMEM_IMPL_FN void meet(S s) { sync(s); }
-/* After that they act together; then all have acted. `act` gets the scope by whose ranks it shares its work, and waits for
- * nothing but synchronisations of that scope. */
-template <class S, class Act> DUSHMEM_IMPL_FN void then_together(S s, const Act &act) {
+/* All threads of the scope are here; then they act together; then all have acted. `act` gets the scope by whose
+ * ranks it shares its work, and waits for nothing but synchronisations of that scope. */
+template <class Act> DUSHMEM_IMPL_FN void together(scope::thread s, const Act &act) { act(s); }
+template <class S, class Act> DUSHMEM_IMPL_FN void together(S s, const Act &act) {
+  sync(s);
   act(s);
   sync(s);
 }
 #if defined(DUSHMEM_EMU) && !defined(DUSHMEM_IMPL_COPY_AS_ON_GPU)
-/* Threads of a block take turns on one CPU: one of them does the work, while nobody else runs, and they meet for that. */
-DUSHMEM_IMPL_FN void meet(scope::block) {}
-template <class Act> DUSHMEM_IMPL_FN void then_together(scope::block, const Act &act) {
+/* Threads of a block take turns on one CPU: one of them does the work, while nobody else runs. */
+template <class Act> DUSHMEM_IMPL_FN void together(scope::block, const Act &act) {
   const int once = dushmem_emu_sync_once();
   if ((once & 1) != 0) act(scope::thread{});
   if ((once & 2) != 0) dushmem_emu_sync_threads();
 }
-#endif
-template <class S, class Act> DUSHMEM_IMPL_FN void together(S s, const Act &act) {
-  meet(s);
-  then_together(s, act);
-}
-
-/* Behind a rare way of a call, as long as that was: compilers keep what threads have in common in registers of the warp only
- * where they know that its threads go together. */
-template <class S> DUSHMEM_IMPL_FN void side_by_side(S) {}
-#ifndef DUSHMEM_EMU
-DUSHMEM_IMPL_FN void side_by_side(scope::block s) { sync(s); }
 #endif
 
 /* What the threads of the scope wrote comes before what any of them writes after this and a fence_release. */

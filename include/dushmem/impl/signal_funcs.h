@@ -44,8 +44,6 @@ DUSHMEM_IMPL_FN void put_signal_any(context ctx, void *dest, const void *source,
                                     Scratch scratch = Scratch()) {
   const S s{};
   check_sig_op(op, call);
-  meet(s);
-  auto ahead = scratch.ahead(dest, source, bytes, s);
   uint64_t *word;
   char *to;
   if (!(finds_word(word, signal, pe, sizeof *signal) && finds_for_copy(to, in_each_call(s, dest), source, bytes, pe))) {
@@ -53,12 +51,10 @@ DUSHMEM_IMPL_FN void put_signal_any(context ctx, void *dest, const void *source,
     to = peer_of_copy_otherwise(dest, source, bytes, pe, call, "dest", "source");
     if (word == nullptr || to == nullptr)
       return by_first(s, [=] { remote_put_signal(ctx, dest, source, bytes, signal, value, op, pe, nbi); });
-    side_by_side(s);
-    ahead = {};
   }
-  then_together(s, [=](auto part) {
+  together(s, [=](auto part) {
     if (bytes == 0 || !scratch.copies(to, (const char *)source, bytes, part, call))
-      copy_to(to, (const char *)source, bytes, part, ahead);
+      copy_to(to, (const char *)source, bytes, part);
     publish(part);
     if (!leads(part)) return;
     update_signal<true>(ctx, signal, again(part, word, signal, pe, call), value, op, pe);

@@ -91,12 +91,6 @@ DUSHMEM_IMPL_FN chunk load_chunk(const chunk *at) {
   asm volatile("ld.global.v2.u64 {%0, %1}, [%2];" : "=l"(value.low), "=l"(value.high) : "l"(at) : "memory");
   return value;
 }
-/* Of any memory; and not later than where it stands. */
-DUSHMEM_IMPL_FN chunk load_chunk_now(const chunk *at) {
-  chunk value;
-  asm volatile("ld.v2.u64 {%0, %1}, [%2];" : "=l"(value.low), "=l"(value.high) : "l"(at) : "memory");
-  return value;
-}
 DUSHMEM_IMPL_FN chunk load_chunk_fresh(const chunk *at) {
   chunk value;
   asm volatile("ld.relaxed.sys.global.v2.u64 {%0, %1}, [%2];"

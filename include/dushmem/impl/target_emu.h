@@ -25,7 +25,6 @@ DUSHMEM_IMPL_FN int64_t load_table(uint64_t table, int i, int n) {
 #ifdef DUSHMEM_IMPL_COPY_AS_ON_GPU
 DUSHMEM_IMPL_FN bool is_global(const void *) { return true; }
 DUSHMEM_IMPL_FN chunk load_chunk(const chunk *at) { return *at; }
-DUSHMEM_IMPL_FN chunk load_chunk_now(const chunk *at) { return *at; }
 DUSHMEM_IMPL_FN chunk load_chunk_fresh(const chunk *at) { return *at; }
 DUSHMEM_IMPL_FN void store_chunk(chunk *at, chunk value) { *at = value; }
 DUSHMEM_IMPL_FN unsigned long long lane_value(unsigned long long value, unsigned from) {

@@ -93,7 +93,7 @@ stage() {
   local suite=${1%-*} mode=${1##*-} from=$SECONDS slot count=$jobs here_at line n program limit words name weight pe
   plan | awk -F'\t' -v suite="$suite" -v mode="$mode" '$2 == suite && index("," $3 ",", "," mode ",") { found = 1 } END { exit !found }' ||
     { echo "FAIL $1: the plan has no such stage"; bad=1; return; }
-  [ "$suite" = measure ] && count=1
+  case $suite in measure | proxy) count=1 ;; esac
   under_mps "$mode" && mps_begin "$count"
   for ((slot = 0; slot < count; slot++)); do echo "$slot" >&"$slots"; done
   while IFS=$'\t' read -r line n _ _ limit program words; do

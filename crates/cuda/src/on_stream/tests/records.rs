@@ -115,6 +115,9 @@ impl Queue for Slow {
         over.recv_timeout(Duration::from_secs(20)).expect("the stream's call returns meanwhile");
         Ok((self.word.as_ptr(), 4))
     }
+    fn host_block(&self, _: usize) -> Result<(usize, u64)> {
+        unreachable!("no operation")
+    }
 }
 
 const WHAT: What = What { call: Call::WaitUntil, team: -1, address: 0, bytes: 0 };
