@@ -39,7 +39,7 @@ fn modules_have_functions_and_globals() {
         (cuModuleGetGlobal_v2(&mut at, &mut bytes, module, text.as_ptr()), at, bytes)
     };
     let (code, at, bytes) = global("dushmem_impl_state");
-    assert_eq!((code, bytes, read(at, 32)), (0, 256, vec![0; 32]));
+    assert_eq!((code, bytes, read(at, 32)), (0, 704, vec![0; 32]));
     let (code, at, bytes) = global("standin_count");
     assert_eq!((code, bytes, read(at, 1)[0] as u32), (0, 4, 7));
     assert_eq!(global("other").0, 500);

@@ -9,10 +9,10 @@ namespace impl {
 DUSHMEM_IMPL_FN void trap();
 
 DUSHMEM_IMPL_COLD void no_such_pe(const char *call, int pe) {
+  const unsigned bx = blockIdx.x, by = blockIdx.y, bz = blockIdx.z, x = threadIdx.x, y = threadIdx.y, z = threadIdx.z;
   printf("dushmem: PE %d: %s: pe = %d: there is no such PE; this job has PEs 0 to %d (kernel, block (%u, %u, %u), thread "
          "(%u, %u, %u))\n",
-         state().my_pe, call, pe, state().n_pes - 1, blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x, threadIdx.y,
-         threadIdx.z);
+         state().my_pe, call, pe, state().n_pes - 1, bx, by, bz, x, y, z);
   trap();
 }
 

@@ -78,6 +78,8 @@ template <class T> bool compare_exchange(T *at, T *expected, T value) {
 #define __hip_atomic_fetch_and(at, value, order, scope) cuda_standin::change(at, [=](U old) { return (U)(old & (value)); })
 #define __hip_atomic_fetch_or(at, value, order, scope) cuda_standin::change(at, [=](U old) { return (U)(old | (value)); })
 #define __hip_atomic_fetch_xor(at, value, order, scope) cuda_standin::change(at, [=](U old) { return (U)(old ^ (value)); })
+#define __hip_atomic_fetch_max(at, value, order, scope) \
+  cuda_standin::change(at, [=](uint64_t old) { return old < (value) ? (uint64_t)(value) : old; })
 #define __hip_atomic_exchange(at, value, order, scope) cuda_standin::change(at, [=](U) { return (U)(value); })
 #define __hip_atomic_compare_exchange_strong(at, cond, value, done, failed, scope) \
   cuda_standin::compare_exchange(at, cond, value)
