@@ -3,7 +3,7 @@ mod common;
 use common::{patiently, pes, pes_with};
 use dushmem_os::signal::number::*;
 use dushmem_testkit::folder::Folder;
-use dushmem_testkit::job::{Job, Running, until};
+use dushmem_testkit::job::{Job, Outcome, Running, until};
 use std::time::Duration;
 
 /// Starts PEs that say in a file that they are ready.
@@ -12,6 +12,14 @@ fn ready(name: &str, words: &str, n: usize) -> (Running, Folder) {
     let job = pes(n, &words.replace("READY", &format!("join barrier touch={}", folder.file("up")))).start();
     until("the PEs are ready", || folder.count("up") == 1);
     (job, folder)
+}
+
+/// What became of PEs that got a signal so long after they were ready.
+fn signalled(name: &str, words: &str, n: usize, number: i32, time: Duration) -> Outcome {
+    let (job, _folder) = ready(name, words, n);
+    std::thread::sleep(time);
+    job.signal(number);
+    job.finish()
 }
 
 fn state(pid: u32) -> Option<char> {
@@ -63,12 +71,7 @@ fn a_request_to_end_tells_who_waits_where() {
 
 #[test]
 fn what_kernels_ask_the_proxy_for_is_told() {
-    let attempt = |time| {
-        let (job, _folder) = ready("asks", "READY asks", 2);
-        std::thread::sleep(time);
-        job.signal(SIGTERM);
-        job.finish()
-    };
+    let attempt = |time| signalled("asks", "READY asks", 2, SIGTERM, time);
     let said = "has kernels that ask the proxy: now put to PE 0, after 5 requests, ";
     let outcome = patiently(Duration::from_millis(300), attempt, |o| o.stderr.contains(said));
     let lines: Vec<&str> = outcome.stderr.lines().collect();
@@ -81,12 +84,7 @@ fn what_kernels_ask_the_proxy_for_is_told() {
 
 #[test]
 fn many_waiting_pes_are_counted() {
-    let attempt = |time| {
-        let (job, _folder) = ready("many", "READY hold", 20);
-        std::thread::sleep(time);
-        job.signal(SIGINT);
-        job.finish()
-    };
+    let attempt = |time| signalled("many", "READY hold", 20, SIGINT, time);
     let outcome = patiently(Duration::from_millis(500), attempt, |o| o.stderr.contains(" 4 more PEs wait"));
     assert_eq!(outcome.stderr.lines().count(), 18, "{outcome:?}");
     assert_eq!(outcome.stderr.lines().last(), Some("dushrun: 4 more PEs wait"), "{outcome:?}");
