@@ -180,6 +180,32 @@ fn the_time_limit_tells_where_each_pe_is() {
 }
 
 #[test]
+fn the_time_limit_tells_who_has_left_while_others_poll() {
+    // Those that poll note no wait; one that has finalized is missed by nobody.
+    let attempt = |time: Duration| {
+        pes_with(&format!("--timeout {}", time.as_secs()), 4, "3:exit=0 join 1:exit=0 spin").run()
+    };
+    let right = |o: &dushmem_testkit::job::Outcome| {
+        o.stderr.contains("without joining") && o.stderr.contains("without finalize")
+    };
+    let outcome = patiently(Duration::from_secs(1), attempt, right);
+    let lines: Vec<&str> = outcome.stderr.lines().collect();
+    assert!(outcome.code == 124 && lines.len() == 5, "{outcome:?}");
+    let expected = [
+        "computes: no wait of the library is noted",
+        "left without finalize (exit code 0): whatever others still expect of it never comes",
+        "computes: no wait of the library is noted",
+        "left without joining the job (exit code 0): whatever others still expect of it never comes",
+    ];
+    for (pe, (line, what)) in lines[1..].iter().zip(expected).enumerate() {
+        assert!(line.starts_with(&format!("dushrun: PE {pe} (pid ")) && line.ends_with(what), "{outcome:?}");
+    }
+    // Programs that don't use the library leave as they like.
+    let outcome = pes_with("--timeout 1", 2, "1:exit=0 spin").run();
+    assert!(outcome.code == 124 && !outcome.stderr.contains("left"), "{outcome:?}");
+}
+
+#[test]
 fn a_job_within_its_time_limit_is_left_alone() {
     pes_with("--timeout 1h", 2, "join finalize").run().success();
 }

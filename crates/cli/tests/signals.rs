@@ -165,6 +165,69 @@ fn stopping_and_continuing_takes_the_pes_along() {
     drop(folder);
 }
 
+/// Stops PE 1 and gives its process id.
+fn stop_pe_1(job: &Running) -> u32 {
+    let is_pe_1 = |pid: &u32| {
+        let environ = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        environ.split(|byte| *byte == 0).any(|variable| variable == b"DUSHMEM_PE=1")
+    };
+    let pid = job.processes().into_iter().find(is_pe_1).expect("PE 1 runs");
+    assert!(dushmem_os::signal::send(pid, SIGSTOP));
+    until("PE 1 is stopped", || state(pid) == Some('T'));
+    pid
+}
+
+#[test]
+fn who_has_left_is_told_while_others_poll() {
+    let attempt = |time| signalled("left", "READY 1:exit=0 spin", 3, SIGTERM, time);
+    let outcome = patiently(Duration::from_millis(300), attempt, |o| o.stderr.lines().count() == 2);
+    let lines: Vec<&str> = outcome.stderr.lines().collect();
+    assert_eq!((outcome.code, lines.len()), (143, 2), "{outcome:?}");
+    let line = lines[1];
+    let what = "left without finalize (exit code 0): whatever others still expect of it never comes";
+    assert!(line.starts_with("dushrun: PE 1 (pid ") && line.ends_with(what), "{outcome:?}");
+}
+
+#[test]
+fn a_stopped_pe_is_told_and_ended() {
+    // It computes, waits, or ignores what it is asked; in the end no process of it is left.
+    for (words, n, number) in [
+        ("READY spin", 3, SIGTERM),
+        ("READY hold", 2, SIGINT),
+        ("READY 1:hold spin", 2, SIGQUIT),
+        ("READY sleep=30000", 2, SIGHUP),
+    ] {
+        let (job, _folder) = ready("is-stopped", words, n);
+        std::thread::sleep(Duration::from_millis(300));
+        let pid = stop_pe_1(&job);
+        job.signal(number);
+        let outcome = job.finish();
+        assert!(outcome.code == 128 + number && outcome.time < Duration::from_secs(5), "{outcome:?}");
+        let how =
+            format!("dushrun: PE 1 (pid {pid}) is stopped, as by SIGSTOP or SIGTSTP: kill -CONT {pid} lets");
+        // Before those that wait for it.
+        assert!(outcome.stderr.lines().nth(1).is_some_and(|line| line.starts_with(&how)), "{outcome:?}");
+        assert_eq!(outcome.stderr.contains("it waits in barrier_all"), words.contains("hold"), "{outcome:?}");
+    }
+}
+
+#[test]
+fn the_time_limit_tells_who_is_stopped() {
+    for words in ["join barrier spin", "ignore=15 join barrier spin"] {
+        let folder = Folder::new("stopped-at-limit");
+        let words = words.replace("spin", &format!("touch={} spin", folder.file("up")));
+        let job = pes_with("--timeout 3", 2, &words).start();
+        until("the PEs are ready", || folder.count("up") == 1);
+        let pid = stop_pe_1(&job);
+        let outcome = job.finish();
+        let lines: Vec<&str> = outcome.stderr.lines().collect();
+        assert!(outcome.code == 124 && lines.len() == 3, "{outcome:?}");
+        assert!(lines[1].ends_with("computes: no wait of the library is noted"), "{outcome:?}");
+        let how = format!("is stopped, as by SIGSTOP or SIGTSTP: kill -CONT {pid} lets it go on");
+        assert_eq!(lines[2], format!("dushrun: PE 1 (pid {pid}) {how}"), "{outcome:?}");
+    }
+}
+
 #[test]
 fn the_time_limit_does_not_run_while_stopped() {
     let folder = Folder::new("stopped-limit");

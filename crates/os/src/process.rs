@@ -226,6 +226,30 @@ pub fn watch(pid: u32) -> io::Result<OwnedFd> {
     Ok(rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty())?)
 }
 
+/// What keeps a process from running until somebody lets it go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Halt {
+    /// A signal such as SIGSTOP has stopped it, and SIGCONT continues it.
+    Stopped,
+    /// This tracer, a debugger say, holds it; 0 where it is not known.
+    Traced(u32),
+}
+
+/// Whether process `pid` is kept from running, and by what.
+pub fn halt(pid: u32) -> Option<Halt> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name before it may contain anything.
+    match stat.rsplit_once(") ")?.1.chars().next()? {
+        'T' => Some(Halt::Stopped),
+        't' => {
+            let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+            let tracer = status.lines().find_map(|line| line.strip_prefix("TracerPid:"));
+            Some(Halt::Traced(tracer.and_then(|pid| pid.trim().parse().ok()).unwrap_or(0)))
+        }
+        _ => None,
+    }
+}
+
 /// Raises the soft limit on open files to the hard one where it is below `need`; gives the old limit if
 /// that changed it.
 pub fn raise_file_limit(need: u64) -> Option<FileLimit> {

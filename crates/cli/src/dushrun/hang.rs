@@ -1,6 +1,7 @@
 //! What PEs wait for, from the wait records in the job page.
 use dushmem_boot::job::{JobPage, PeState, WaitRecord};
 use dushmem_boot::request::Request;
+use dushmem_os::process::Halt;
 use std::time::Duration;
 
 /// The longest noted wait of a PE, and for how long it has lasted.
@@ -48,6 +49,21 @@ pub fn describe(record: &WaitRecord, time: Duration) -> String {
         }
     }
     text + &format!(", {:.1} s now", time.as_secs_f64())
+}
+
+/// One line about PE `pe` whose process, or that before it, `pid`, is kept from running: by what, how to go on, and
+/// what the PE waited for.
+pub fn halted(page: &JobPage, pe: usize, pid: u32, halt: Halt) -> String {
+    let how = match halt {
+        Halt::Stopped => format!("is stopped, as by SIGSTOP or SIGTSTP: kill -CONT {pid} lets it go on"),
+        Halt::Traced(0) => "is held by a debugger: let it go on there".to_owned(),
+        Halt::Traced(by) => format!("is held by a debugger (pid {by}): let it go on there"),
+    };
+    match (longest_wait(page, pe), page.card(pe).state()) {
+        // So it is not known what it would do.
+        (None, PeState::Joined) => how,
+        _ => format!("{how}; it {}", whereabouts(page, pe)),
+    }
 }
 
 /// One line about where PE `pe`, which still runs, is.
@@ -102,6 +118,25 @@ mod tests {
         let _newer = slots[0].note(&WaitRecord { call: 8, ..WaitRecord::default() });
         assert_eq!(longest_wait(&page, 1).unwrap().0.call, 9);
         assert!(longest_wait(&page, 0).is_none());
+    }
+
+    #[test]
+    fn what_is_halted_is_told_how_to_go_on() {
+        let (_memory, page) = dushmem_boot::launcher::job_memory(1).unwrap();
+        let stopped = halted(&page, 0, 77, Halt::Stopped);
+        let how = "is stopped, as by SIGSTOP or SIGTSTP: kill -CONT 77 lets it go on";
+        assert_eq!(stopped, format!("{how}; it has not called init"));
+        page.set_state(0, PeState::Joined);
+        assert_eq!(halted(&page, 0, 77, Halt::Stopped), how);
+        let held = "is held by a debugger (pid 99): let it go on there";
+        assert_eq!(halted(&page, 0, 77, Halt::Traced(99)), held);
+        let record = WaitRecord { call: 8, team: -1, awaited: -1, ..WaitRecord::default() };
+        let _noted = page.card(0).waits()[0].note(&record);
+        let text = halted(&page, 0, 77, Halt::Traced(0));
+        assert!(
+            text.starts_with("is held by a debugger: let it go on there; it waits in barrier_all, "),
+            "{text}"
+        );
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! The life of a job: start, watch, end.
+mod report;
 use crate::asked::{Asked, Request};
 use crate::causes::MemoryWatch;
-use crate::error::{OWN_FAILURE, RunError, TIMED_OUT, start_error, system};
+use crate::error::{OWN_FAILURE, RunError, start_error, system};
 use crate::keeper::Keeper;
 use crate::output::{End, Output};
 use crate::plan::{PePlan, Plan, Program, as_path, is_script};
@@ -23,8 +24,6 @@ use std::time::{Duration, Instant};
 const STUCK: Duration = Duration::from_secs(2);
 /// How often to look for such PEs.
 const LOOK: Duration = Duration::from_millis(200);
-/// So many waits are told when the user ends the job.
-const SHOWN_WAITS: usize = 16;
 /// Between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_millis(1500);
 
@@ -70,7 +69,7 @@ struct Job<'a> {
     asked: Asked,
     memory: MemoryWatch,
     gpus: gpus::Sharing,
-    /// Lines about the PEs that waited when the user asked.
+    /// Lines about the PEs that waited, were stopped or had left when the user asked.
     waited: Vec<String>,
     /// The kernel ends the PEs when this closes.
     _life: OwnedFd,
@@ -318,30 +317,6 @@ impl Job<'_> {
         self.send(sig::SIGCONT);
     }
 
-    /// Notes which PEs wait now, for [`Self::end_asked`]. What a PE that was ended since has noted stays.
-    fn note_waits(&mut self) {
-        let long = |pe: &usize| self.pes[*pe].ended.is_none() && hang::takes_long(&self.page, *pe);
-        let waiting: Vec<usize> = (0..self.pes.len()).filter(long).collect();
-        let line = |pe: &usize| self.whereabouts(*pe);
-        self.waited = waiting.iter().take(SHOWN_WAITS).map(line).collect();
-        if waiting.len() > SHOWN_WAITS {
-            self.waited.push(format!("dushrun: {} more PEs wait", waiting.len() - SHOWN_WAITS));
-        }
-    }
-
-    /// Ends the job; where the user has asked for it, says what PEs waited for at that time.
-    fn end_asked(&mut self, code: i32, line: &str) {
-        if self.ending.is_none() {
-            self.end(code, Some(line));
-            self.waited.iter().for_each(|line| self.output.say(line));
-        }
-    }
-
-    /// A line about where PE `pe` is.
-    fn whereabouts(&self, pe: usize) -> String {
-        format!("dushrun: PE {pe} (pid {}) {}", self.shown_pid(pe), hang::whereabouts(&self.page, pe))
-    }
-
     /// Sends a signal to every PE that runs; a request to end not to one that is about to.
     fn send(&self, number: i32) {
         let spared = |pe: &Pe| pe.ended.is_some() || pe.exits && number == sig::SIGTERM;
@@ -383,6 +358,8 @@ impl Job<'_> {
                         if !from_kernel {
                             self.send(number);
                         }
+                        // One that is stopped gets it only then.
+                        self.let_go_on();
                     }
                 }
             }
@@ -476,11 +453,6 @@ impl Job<'_> {
         }
     }
 
-    /// Process id of the PE itself, which may stand behind a shell.
-    fn shown_pid(&self, pe: usize) -> u32 {
-        self.pes[pe].inner.as_ref().map_or(self.pes[pe].pid, |(inner, _)| *inner)
-    }
-
     fn check_times(&mut self) {
         let now = Instant::now();
         if let Some(ending) = &mut self.ending {
@@ -499,18 +471,6 @@ impl Job<'_> {
             self.output.say(&line);
         }
         self.look_for_left_behind(now);
-    }
-
-    fn time_out(&mut self) {
-        let limit = self.plan.limit.unwrap_or_default().as_secs_f64();
-        self.output.pump();
-        self.output.say(&format!("dushrun: the time limit of {limit} s is reached"));
-        for pe in 0..self.pes.len() {
-            if self.pes[pe].ended.is_none() {
-                self.output.say(&self.whereabouts(pe));
-            }
-        }
-        self.end(TIMED_OUT, None);
     }
 
     /// Ends the job where a PE is gone without finalize and another one waits as if for it.
@@ -541,20 +501,9 @@ impl Job<'_> {
                 })
         };
         if let Some(waiter) = (0..self.pes.len()).find(stuck) {
-            let how = match self.page.card(gone).state() {
-                PeState::Started => "left without joining the job",
-                PeState::Joined => "left without finalize",
-                PeState::Finalized => "ended after finalize",
-            };
-            let code = match self.pes[gone].ended {
-                Some(Ended::Exit(code)) => code,
-                _ => 0,
-            };
+            let (gone, code) = self.how_it_left(gone);
             let whereabouts = hang::whereabouts(&self.page, waiter);
-            let line = format!(
-                "dushrun: PE {gone} (pid {}) {how} (exit code {code}) while PE {waiter} {whereabouts}",
-                self.shown_pid(gone)
-            );
+            let line = format!("{gone} while PE {waiter} {whereabouts}");
             self.end(if code == 0 { 1 } else { code }, Some(&line));
         }
     }
