@@ -156,6 +156,8 @@ pub enum Error {
     NoObject { arg: &'static str },
     #[error("{arg} = {value}: {why}")]
     BadValue { arg: &'static str, value: i64, why: &'static str },
+    #[error("{text}")]
+    BadSet { text: String },
     #[error("{arg} = {addr:#x}: not aligned to {align} bytes, which this operation needs")]
     Misaligned { arg: &'static str, addr: usize, align: usize },
     #[error("team = {handle}: {why}")]

@@ -42,6 +42,7 @@ pub mod strided;
 pub mod sync;
 pub mod team;
 pub mod transport;
+pub(crate) mod triple;
 pub mod until;
 pub mod wait;
 pub mod window;

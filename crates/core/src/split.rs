@@ -6,6 +6,7 @@ use crate::env::DebugLevel;
 use crate::error::{Call, Error, Result};
 use crate::sync::tag;
 use crate::team::Team;
+use crate::triple::Triple;
 use crate::world::World;
 
 /// What a member says about the slot that was chosen for its team.
@@ -29,37 +30,41 @@ fn count_of(all: &[u8], rank: usize) -> u64 {
 
 impl World {
     /// Splits off the team of the parent's PEs `start, start + stride, ...`, `size` of them. The stride may
-    /// be negative, and is irrelevant for one PE. Collective over the parent; gives the new team's handle to
+    /// be negative, and is irrelevant for one PE. Numbers of any size, so that an error shows them as they were
+    /// given. Collective over the parent; gives the new team's handle to
     /// its members and `None` to the parent's other PEs. Fails on all of them alike.
-    pub fn split_strided(&self, parent: &Team, start: i32, stride: i32, size: i32) -> Result<Option<i32>> {
+    pub fn split_strided(
+        &self,
+        parent: &Team,
+        start: impl Into<i64>,
+        stride: impl Into<i64>,
+        size: impl Into<i64>,
+    ) -> Result<Option<i32>> {
         self.check_team(parent)?;
-        let of = "the parent team";
         let n = parent.n_pes();
-        let last = i64::from(start) + i64::from(stride) * (i64::from(size) - 1);
+        let values @ [start, stride, size] = [start.into(), stride.into(), size.into()];
+        let triple = Triple { names: ["start", "stride", "size"], values };
         let wrong = match () {
-            _ if size < 1 => Some(("size", size, "a team has at least one PE")),
-            _ if size > n => Some(("size", size, "more PEs than the parent team has")),
+            _ if size < 1 => Some(triple.wrong("a team has at least one PE")),
+            _ if size > i64::from(n) => {
+                Some(triple.wrong(format_args!("a larger size than that of the parent team, {n}")))
+            }
             _ if stride == 0 && size > 1 => {
-                Some(("stride", stride, "zero is possible for a team of one PE only"))
+                Some(triple.wrong("a stride of zero is possible for a team of one PE only"))
             }
-            _ if start < 0 || start >= n || last < 0 || last >= i64::from(n) => {
-                Some(("start", start, "start + (size - 1) * stride is no PE of the parent team"))
-            }
-            _ => None,
+            _ => triple.outside(stride, n, "the parent team"),
         };
         let groups: Groups = match wrong {
             None => {
-                let rank = |i| (i64::from(start) + i * i64::from(stride)) as usize;
-                vec![(0..i64::from(size)).map(rank).collect()]
+                // One PE may have any stride.
+                let rank = |i| start.wrapping_add(stride.wrapping_mul(i)) as usize;
+                vec![(0..size).map(rank).collect()]
             }
             Some(_) => Groups::new(),
         };
         let made = self.split_groups(parent, &groups, [start as u64, stride as u64, size as u64]);
         match wrong {
-            Some(("start", value, _)) if value < 0 || value >= n => {
-                made.and(Err(Error::BadPe { arg: "start", pe: value, n: n as usize, of }))
-            }
-            Some((arg, value, why)) => made.and(Err(Error::BadValue { arg, value: value.into(), why })),
+            Some(error) => made.and(Err(error)),
             None => made,
         }
     }

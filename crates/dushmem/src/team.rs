@@ -80,9 +80,8 @@ impl<'w> Team<'w> {
     pub fn split_strided(&self, start: usize, stride: isize, size: usize) -> Result<Option<Team<'w>>> {
         let engine = self.world.engine();
         // What does not fit is no number of any team; the engine refuses it on all PEs alike.
-        let [start, size] = [start, size].map(|number| i32::try_from(number).unwrap_or(i32::MAX));
-        let stride = i32::try_from(stride).unwrap_or(i32::MAX);
-        let made = engine.core.split_strided(&self.core, start, stride, size);
+        let [start, size] = [start, size].map(|number| i64::try_from(number).unwrap_or(i64::MAX));
+        let made = engine.core.split_strided(&self.core, start, stride as i64, size);
         match engine.name("split_strided", made)? {
             None => Ok(None),
             Some(handle) => self.world.predefined(handle).map(Some),

@@ -184,7 +184,8 @@ fn teams(world: &World) -> Result<()> {
     }
     assert!(world.team()?.destroy().is_err());
     let error = everybody.split_strided(0, 1, n + 1).unwrap_err().to_string();
-    assert!(error.contains("split_strided: size = "), "{error}");
+    let values = format!("split_strided: start = 0, stride = 1, size = {}: ", n + 1);
+    assert!(error.contains(&values), "{error}");
     world.barrier()
 }
 

@@ -12,6 +12,7 @@ use crate::amo::AmoOp;
 use crate::error::{Call, Error, Result};
 use crate::sync::{all_with, arrival, arrived};
 use crate::team::Team;
+use crate::triple::Triple;
 use crate::until::WaitInt;
 use crate::world::World;
 
@@ -35,23 +36,23 @@ impl World {
     pub fn active_set(&self, start: i32, log_stride: i32, size: i32, psync: *mut i64) -> Result<Team> {
         self.check_alive()?;
         let n = self.n_pes();
-        let bad = |arg, value: i32, why| Err(Error::BadValue { arg, value: value.into(), why });
-        if start < 0 || start >= n {
-            return Err(Error::BadPe { arg: "PE_start", pe: start, n: n as usize, of: "this job" });
-        }
+        let values = [start, log_stride, size].map(i64::from);
+        let triple = Triple { names: ["PE_start", "logPE_stride", "PE_size"], values };
         if size < 1 {
-            return bad("PE_size", size, "an active set has at least one PE");
+            return Err(triple.wrong("an active set has at least one PE"));
         }
         if !(0..31).contains(&log_stride) {
-            return bad("logPE_stride", log_stride, "it is the base-2 logarithm of the stride, 0 or more");
+            return Err(triple.wrong("logPE_stride is the base-2 logarithm of the stride, 0 to 30"));
         }
-        if i64::from(start) + (i64::from(size - 1) << log_stride) >= i64::from(n) {
-            let why = "PE_start + (PE_size - 1) * 2^logPE_stride is no PE of this job";
-            return bad("PE_size", size, why);
+        if let Some(error) = triple.outside(1 << log_stride, n, "this job") {
+            return Err(error);
         }
         let pes: Box<[u32]> = (0..size as u32).map(|i| start as u32 + (i << log_stride)).collect();
-        let Some(me) = pes.iter().position(|&pe| pe as i32 == self.my_pe()) else {
-            return bad("PE_start", start, "this PE is no member of the active set; only members call");
+        let me = self.my_pe();
+        let Some(me) = pes.iter().position(|&pe| pe as i32 == me) else {
+            let why =
+                format_args!("PE {me}, which calls, is no member of this active set; only members call");
+            return Err(triple.wrong(why));
         };
         self.own_range("pSync", psync as usize, SYNC_SIZE * size_of::<i64>(), size_of::<i64>())
             .map_err(Error::without_length)?;

@@ -212,16 +212,37 @@ pub fn refusals(pe: &Pe) {
         let text = pe.active_set(start, log_stride, size, array).unwrap_err().to_string();
         assert!(text.contains(words), "{text}");
     };
-    refused(-1, 0, 1, array.at(0), "PE_start = -1: there is no such PE");
-    refused(n, 0, 1, array.at(0), "there is no such PE");
-    refused(0, 0, 0, array.at(0), "PE_size = 0");
-    refused(0, 0, n + 1, array.at(0), "is no PE of this job");
-    refused(0, 30, 2, array.at(0), "is no PE of this job");
-    refused(0, -1, 1, array.at(0), "logPE_stride = -1");
-    refused(0, 31, 1, array.at(0), "logPE_stride = 31");
+    refused(
+        -1,
+        0,
+        1,
+        array.at(0),
+        &format!(
+            "PE_start = -1, logPE_stride = 0, PE_size = 1: there is no PE -1; this job has PEs 0 to {}",
+            n - 1
+        ),
+    );
+    refused(
+        n,
+        0,
+        1,
+        array.at(0),
+        &format!("PE_start = {n}, logPE_stride = 0, PE_size = 1: there is no PE {n};"),
+    );
+    refused(
+        0,
+        0,
+        0,
+        array.at(0),
+        "PE_start = 0, logPE_stride = 0, PE_size = 0: an active set has at least one PE",
+    );
+    refused(0, 0, n + 1, array.at(0), &format!("PE_size = {}: there is no PE {n}; this job has", n + 1));
+    refused(0, 30, 2, array.at(0), "logPE_stride = 30, PE_size = 2: there is no PE 1073741824; this job has");
+    refused(0, -1, 1, array.at(0), "logPE_stride = -1, PE_size = 1: logPE_stride is the base-2");
+    refused(0, 31, 1, array.at(0), "logPE_stride = 31, PE_size = 1: logPE_stride is the base-2");
     if pe.n > 1 {
         let other = (pe.me as i32 + 1) % n;
-        refused(other, 0, 1, array.at(0), "no member");
+        refused(other, 0, 1, array.at(0), &format!("PE_size = 1: PE {}, which calls, is no member", pe.me));
     }
     refused(0, 0, n, core::ptr::null_mut(), "pSync is NULL");
     let mut local = [0i64; SYNC_SIZE];

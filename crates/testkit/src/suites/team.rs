@@ -99,23 +99,28 @@ pub fn refusals(pe: &Pe) {
     let n = pe.n as i32;
     let world = pe.team(handles::WORLD).unwrap();
     let error = |start, stride, size| pe.split_strided(&world, start, stride, size).unwrap_err().to_string();
-    assert_eq!(error(0, 1, 0), "size = 0: a team has at least one PE");
-    assert_eq!(error(0, 1, -3), "size = -3: a team has at least one PE");
-    assert_eq!(error(0, 1, n + 1), format!("size = {}: more PEs than the parent team has", n + 1));
-    assert_eq!(
-        error(n, 1, 1),
-        format!("start = {n}: there is no such PE; the parent team has PEs 0 to {}", n - 1)
-    );
-    assert_eq!(
-        error(-1, 1, 1),
-        format!("start = -1: there is no such PE; the parent team has PEs 0 to {}", n - 1)
-    );
+    assert_eq!(error(0, 1, 0), "start = 0, stride = 1, size = 0: a team has at least one PE");
+    assert_eq!(error(0, 1, -3), "start = 0, stride = 1, size = -3: a team has at least one PE");
+    let larger =
+        format!("start = 0, stride = 1, size = {}: a larger size than that of the parent team, {n}", n + 1);
+    assert_eq!(error(0, 1, n + 1), larger);
+    let has = format!("; the parent team has PEs 0 to {}", n - 1);
+    assert_eq!(error(n, 1, 1), format!("start = {n}, stride = 1, size = 1: there is no PE {n}{has}"));
+    assert_eq!(error(-1, 1, 1), format!("start = -1, stride = 1, size = 1: there is no PE -1{has}"));
     if n > 1 {
-        assert_eq!(error(0, 0, 2), "stride = 0: zero is possible for a team of one PE only");
-        let leaves = "start = 0: start + (size - 1) * stride is no PE of the parent team";
-        assert_eq!(error(0, n, 2), leaves);
-        assert_eq!(error(0, i32::MIN, 2), leaves);
-        assert_eq!(error(0, i32::MAX, 2), leaves);
+        let zero = "start = 0, stride = 0, size = 2: a stride of zero is possible for a team of one PE only";
+        assert_eq!(error(0, 0, 2), zero);
+        for stride in [-1, n, i32::MIN, i32::MAX] {
+            let line = format!("start = 0, stride = {stride}, size = 2: there is no PE {stride}{has}");
+            assert_eq!(error(0, stride, 2), line);
+        }
+        assert_eq!(error(n, -1, 2), format!("start = {n}, stride = -1, size = 2: there is no PE {n}{has}"));
+        let both = format!("start = -1, stride = {}, size = 2: there are no PEs -1, {n}{has}", n + 1);
+        assert_eq!(error(-1, n + 1, 2), both);
+        // Only so many are named.
+        let many = error(0, -1, n);
+        let names = ["-1", "-2", "-3", "-4", "..."].into_iter().take(n as usize - 1).collect::<Vec<_>>();
+        assert!(many.contains(&format!(" {}{has}", names.join(", "))), "{many}");
         // Different arguments: found on all.
         let size = if pe.me == n as usize - 1 { 1 } else { 2 };
         let error = pe.split_strided(&world, 0, 1, size).unwrap_err();

@@ -112,7 +112,14 @@ const RETURNS: &[(&str, i32, usize, &[&str])] = &[
     ("team_unknown", 1, PES, &["{f}_long_sum_reduce: team = 4711: not a team, or one that was destroyed"]),
     ("team_invalid", 1, PES, &["{f}_long_broadcast: team = -1: the invalid team"]),
     ("team_stale", 1, PES, &["{f}_team_sync: team = ", "not a team, or one that was destroyed"]),
-    ("team_range", 1, PES, &["{f}_team_split_strided: start = 0", "is no PE of the parent team"]),
+    (
+        "team_range",
+        1,
+        PES,
+        &[
+            "{f}_team_split_strided: start = 0, stride = 2, size = 3: there is no PE 4; the parent team has PEs 0 to 2",
+        ],
+    ),
     ("root", 1, PES, &["{f}_long_broadcast: PE_root = 3: there is no such PE; the team has PEs 0 to 2"]),
     ("roots_differ", 4, 1, &["{f}_long_broadcast: PEs disagree"]),
     ("lengths_differ", 4, 1, &["{f}_long_fcollect: PEs disagree: ", "8 bytes", "16 bytes", FEW]),
