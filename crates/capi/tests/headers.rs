@@ -79,6 +79,46 @@ fn compiles_text(name: &str, compiler: &str, standard: &str, text: &str) {
     common::succeed(command.arg("-I").arg(common::include()).arg(&file));
 }
 
+/// gcc warns of a length beyond the user's object once, and in the user's line.
+#[test]
+fn a_length_beyond_an_object_is_warned_of_where_it_stands() {
+    let folder = Folder::new("headers-beyond");
+    for (compiler, language) in [("gcc", "c"), ("g++", "c++")] {
+        assert!(common::available(compiler));
+        let version = common::succeed(Command::new(compiler).arg("-dumpversion"));
+        let version = String::from_utf8_lossy(&version.stdout).into_owned();
+        if version.split('.').next().and_then(|major| major.trim().parse().ok()).is_some_and(|v: u32| v < 11)
+        {
+            continue;
+        }
+        for (call, option) in [
+            ("shmem_long_put(sym, own, 20, pe)", "-Wstringop-overread"),
+            ("nvshmem_putmem_nbi(sym, own, 20, pe)", "-Wstringop-overread"),
+            ("dushmem_long_get(own, sym, 20, pe)", "-Wstringop-overflow"),
+            ("shmem_getmem(own, sym, 20, pe)", "-Wstringop-overflow"),
+        ] {
+            let file = folder.join(format!("beyond.{language}"));
+            let text = format!(
+                "#include <shmem.h>\n#include <nvshmem.h>\n#include <dushmem.h>\nlong sym[40];\n\
+                 long f(int pe) {{\n    long own[2] = {{1, 2}};\n    {call};\n    return own[0];\n}}\n"
+            );
+            std::fs::write(&file, text).expect("writing a source file");
+            for level in ["-O0", "-O1", "-O2", "-O3"] {
+                let mut command = Command::new(compiler);
+                command.args(["-Wall", "-Wextra", "-c", level, "-x", language, "-I"]).arg(common::include());
+                let output = common::succeed(command.arg(&file).arg("-o").arg(folder.join("beyond.o")));
+                let said = String::from_utf8_lossy(&output.stderr);
+                let warnings: Vec<&str> = said.lines().filter(|line| line.contains("warning:")).collect();
+                let users = format!("{}:7:", file.display());
+                assert!(
+                    warnings.len() == 1 && warnings[0].starts_with(&users) && warnings[0].contains(option),
+                    "{level}: {said}"
+                );
+            }
+        }
+    }
+}
+
 /// The 73 names of OpenSHMEM 1.6 that are one for all types: macros in C11, functions in C++.
 #[test]
 fn every_generic_name_is_there() {

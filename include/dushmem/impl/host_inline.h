@@ -134,29 +134,52 @@ void dushmem_impl_ring_bell(int pe);
                         (bytes) <= (record)->limit - ((address) - (record)->base) && \
                         (uint32_t)(pe) < (record)->n_pes)
 
+/* gcc warns of a constant length beyond the user's object: in the user's line, because the attributes say how many
+ * elements are taken, and not in that of the copy, which would come first and name this file. Where the pointer is void
+ * and the elements are larger than a byte, no attribute can say that, and the copy's line is named. */
+#if defined(__GNUC__) && __GNUC__ >= 11 && !defined(__clang__) && !defined(__CUDACC__)
+#define DUSHMEM_IMPL_READS __attribute__((__access__(__read_only__, 2, 3)))
+#define DUSHMEM_IMPL_WRITES __attribute__((__access__(__write_only__, 1, 3)))
+#define DUSHMEM_IMPL_QUIETLY(copy) \
+    _Pragma("GCC diagnostic push") \
+    _Pragma("GCC diagnostic ignored \"-Wstringop-overread\"") \
+    _Pragma("GCC diagnostic ignored \"-Wstringop-overflow\"") \
+    _Pragma("GCC diagnostic ignored \"-Warray-bounds\"") \
+    copy; \
+    _Pragma("GCC diagnostic pop")
+#else
+#define DUSHMEM_IMPL_READS DUSHMEM_IMPL_UNTOLD
+#define DUSHMEM_IMPL_WRITES DUSHMEM_IMPL_UNTOLD
+#define DUSHMEM_IMPL_QUIETLY(copy) copy;
+#endif
+#define DUSHMEM_IMPL_LOUDLY(copy) copy;
+/* An empty argument of a macro is none before C99 and C++11. */
+#define DUSHMEM_IMPL_UNTOLD __extension__
+
 /* NAME is the function's without the family: int_put, put32, putmem. */
-#define DUSHMEM_IMPL_PUT_AS(F, NAME, T, SIZE) \
+#define DUSHMEM_IMPL_PUT_AS(F, NAME, T, SIZE, SAYS, COPY) \
     extern void dushmem_impl_##F##_##NAME(T *dest, const T *source, size_t nelems, int pe) \
         __asm__(#F "_" #NAME); \
-    DUSHMEM_IMPL_INLINE void F##_##NAME(T *dest, const T *source, size_t nelems, int pe) { \
+    SAYS DUSHMEM_IMPL_INLINE void F##_##NAME(T *dest, const T *source, size_t nelems, int pe) { \
         const dushmem_fast_path *record = dushmem_fast_path_v1; \
         uintptr_t address = (uintptr_t)dest; \
         if (nelems <= SIZE_MAX / (SIZE) && DUSHMEM_IMPL_FITS(record, address, source, nelems * (SIZE), pe)) { \
             DUSHMEM_IMPL_GO(record, address, pe); \
             if (nelems == 1) \
                 __builtin_memcpy((void *)address, source, (SIZE)); \
-            else \
-                __builtin_memmove((void *)address, source, nelems * (SIZE)); \
+            else { \
+                COPY(__builtin_memmove((void *)address, source, nelems * (SIZE))) \
+            } \
             DUSHMEM_IMPL_RING(bell, pe); \
         } else { \
             DUSHMEM_IMPL_CALL(dushmem_impl_##F##_##NAME)(dest, source, nelems, pe); \
         } \
     }
 
-#define DUSHMEM_IMPL_GET_AS(F, NAME, T, SIZE) \
+#define DUSHMEM_IMPL_GET_AS(F, NAME, T, SIZE, SAYS, COPY) \
     extern void dushmem_impl_##F##_##NAME(T *dest, const T *source, size_t nelems, int pe) \
         __asm__(#F "_" #NAME); \
-    DUSHMEM_IMPL_INLINE void F##_##NAME(T *dest, const T *source, size_t nelems, int pe) { \
+    SAYS DUSHMEM_IMPL_INLINE void F##_##NAME(T *dest, const T *source, size_t nelems, int pe) { \
         const dushmem_fast_path *record = dushmem_fast_path_v1; \
         uintptr_t address = (uintptr_t)source; \
         if (nelems <= SIZE_MAX / (SIZE) && DUSHMEM_IMPL_FITS(record, address, dest, nelems * (SIZE), pe)) { \
@@ -164,23 +187,33 @@ void dushmem_impl_ring_bell(int pe);
             __asm__ volatile("" ::: "memory"); \
             if (nelems == 1) \
                 __builtin_memcpy(dest, (const void *)address, (SIZE)); \
-            else \
-                __builtin_memmove(dest, (const void *)address, nelems * (SIZE)); \
+            else { \
+                COPY(__builtin_memmove(dest, (const void *)address, nelems * (SIZE))) \
+            } \
         } else { \
             DUSHMEM_IMPL_CALL(dushmem_impl_##F##_##NAME)(dest, source, nelems, pe); \
         } \
     }
 
 /* Where peers are mapped, what need not be complete before quiet is complete at once. */
-#define DUSHMEM_IMPL_PUT_BOTH(F, NAME, T, SIZE) \
-    DUSHMEM_IMPL_PUT_AS(F, NAME, T, SIZE) \
-    DUSHMEM_IMPL_PUT_AS(F, NAME##_nbi, T, SIZE)
-#define DUSHMEM_IMPL_GET_BOTH(F, NAME, T, SIZE) \
-    DUSHMEM_IMPL_GET_AS(F, NAME, T, SIZE) \
-    DUSHMEM_IMPL_GET_AS(F, NAME##_nbi, T, SIZE)
+#define DUSHMEM_IMPL_PUT_BOTH(F, NAME, T, SIZE, SAYS, COPY) \
+    DUSHMEM_IMPL_PUT_AS(F, NAME, T, SIZE, SAYS, COPY) \
+    DUSHMEM_IMPL_PUT_AS(F, NAME##_nbi, T, SIZE, SAYS, COPY)
+#define DUSHMEM_IMPL_GET_BOTH(F, NAME, T, SIZE, SAYS, COPY) \
+    DUSHMEM_IMPL_GET_AS(F, NAME, T, SIZE, SAYS, COPY) \
+    DUSHMEM_IMPL_GET_AS(F, NAME##_nbi, T, SIZE, SAYS, COPY)
 
-#define DUSHMEM_IMPL_PUT(F, NAME, T) DUSHMEM_IMPL_PUT_BOTH(F, NAME##_put, T, sizeof(T))
-#define DUSHMEM_IMPL_GET(F, NAME, T) DUSHMEM_IMPL_GET_BOTH(F, NAME##_get, T, sizeof(T))
+#define DUSHMEM_IMPL_PUT_COUNTED(F, NAME, T, SIZE) \
+    DUSHMEM_IMPL_PUT_BOTH(F, NAME, T, SIZE, DUSHMEM_IMPL_READS, DUSHMEM_IMPL_QUIETLY)
+#define DUSHMEM_IMPL_GET_COUNTED(F, NAME, T, SIZE) \
+    DUSHMEM_IMPL_GET_BOTH(F, NAME, T, SIZE, DUSHMEM_IMPL_WRITES, DUSHMEM_IMPL_QUIETLY)
+#define DUSHMEM_IMPL_PUT_SIZED(F, NAME, SIZE) \
+    DUSHMEM_IMPL_PUT_BOTH(F, NAME, void, SIZE, DUSHMEM_IMPL_UNTOLD, DUSHMEM_IMPL_LOUDLY)
+#define DUSHMEM_IMPL_GET_SIZED(F, NAME, SIZE) \
+    DUSHMEM_IMPL_GET_BOTH(F, NAME, void, SIZE, DUSHMEM_IMPL_UNTOLD, DUSHMEM_IMPL_LOUDLY)
+
+#define DUSHMEM_IMPL_PUT(F, NAME, T) DUSHMEM_IMPL_PUT_COUNTED(F, NAME##_put, T, sizeof(T))
+#define DUSHMEM_IMPL_GET(F, NAME, T) DUSHMEM_IMPL_GET_COUNTED(F, NAME##_get, T, sizeof(T))
 
 /* Atomics. A misaligned word is left to the library, which says so. */
 #define DUSHMEM_IMPL_WORD(record, address, T, pe) \
@@ -320,18 +353,18 @@ void dushmem_impl_ring_bell(int pe);
     DUSHMEM_IMPL_OPAQUE_rma_##F(DUSHMEM_IMPL_G_OPAQUE, F) \
     DUSHMEM_IMPL_OPAQUE_rma_##F(DUSHMEM_IMPL_PUT, F) \
     DUSHMEM_IMPL_OPAQUE_rma_##F(DUSHMEM_IMPL_GET, F) \
-    DUSHMEM_IMPL_PUT_BOTH(F, putmem, void, 1u) \
-    DUSHMEM_IMPL_PUT_BOTH(F, put8, void, 1u) \
-    DUSHMEM_IMPL_PUT_BOTH(F, put16, void, 2u) \
-    DUSHMEM_IMPL_PUT_BOTH(F, put32, void, 4u) \
-    DUSHMEM_IMPL_PUT_BOTH(F, put64, void, 8u) \
-    DUSHMEM_IMPL_PUT_BOTH(F, put128, void, 16u) \
-    DUSHMEM_IMPL_GET_BOTH(F, getmem, void, 1u) \
-    DUSHMEM_IMPL_GET_BOTH(F, get8, void, 1u) \
-    DUSHMEM_IMPL_GET_BOTH(F, get16, void, 2u) \
-    DUSHMEM_IMPL_GET_BOTH(F, get32, void, 4u) \
-    DUSHMEM_IMPL_GET_BOTH(F, get64, void, 8u) \
-    DUSHMEM_IMPL_GET_BOTH(F, get128, void, 16u) \
+    DUSHMEM_IMPL_PUT_COUNTED(F, putmem, void, 1u) \
+    DUSHMEM_IMPL_PUT_COUNTED(F, put8, void, 1u) \
+    DUSHMEM_IMPL_PUT_SIZED(F, put16, 2u) \
+    DUSHMEM_IMPL_PUT_SIZED(F, put32, 4u) \
+    DUSHMEM_IMPL_PUT_SIZED(F, put64, 8u) \
+    DUSHMEM_IMPL_PUT_SIZED(F, put128, 16u) \
+    DUSHMEM_IMPL_GET_COUNTED(F, getmem, void, 1u) \
+    DUSHMEM_IMPL_GET_COUNTED(F, get8, void, 1u) \
+    DUSHMEM_IMPL_GET_SIZED(F, get16, 2u) \
+    DUSHMEM_IMPL_GET_SIZED(F, get32, 4u) \
+    DUSHMEM_IMPL_GET_SIZED(F, get64, 8u) \
+    DUSHMEM_IMPL_GET_SIZED(F, get128, 16u) \
     DUSHMEM_IMPL_EACH_amo_ext_##F(DUSHMEM_IMPL_AMO_FETCH, F) \
     DUSHMEM_IMPL_EACH_amo_ext_##F(DUSHMEM_IMPL_AMO_SET, F) \
     DUSHMEM_IMPL_EACH_amo_ext_##F(DUSHMEM_IMPL_AMO_SWAP, F) \
