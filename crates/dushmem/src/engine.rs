@@ -51,6 +51,8 @@ impl Engine {
 
     #[cold]
     pub(crate) fn fail(&self, call: &'static str, cause: Cause) -> Error {
+        // What becomes of the error is the program's matter, so nobody waits for a line.
+        self.core.boot().node_memory().1.settle(self.me());
         Error::Call { pe: self.me(), call, cause }
     }
 
