@@ -59,7 +59,10 @@ mod tests {
         assert_eq!(text, format!("{others}or at a limit on CPU time (ulimit -t); memory did not run out"));
         for (before, now) in [(None, Some((1, None))), (Some(1), None), (None, None)] {
             let text = killed(before, now);
-            assert_eq!(text, format!("{others}at a limit on CPU time (ulimit -t), or by the kernel, out of memory"));
+            assert_eq!(
+                text,
+                format!("{others}at a limit on CPU time (ulimit -t), or by the kernel, out of memory")
+            );
         }
     }
 }
