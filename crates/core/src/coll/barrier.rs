@@ -109,7 +109,7 @@ impl World {
     pub(crate) fn refuse<T>(&self, team: &Team, call: Call, error: Error) -> Result<T> {
         if error != Error::NotInitialised {
             let text = error.to_string();
-            let text = &text.as_bytes()[..text.floor_char_boundary(REASON)];
+            let text = &text.as_bytes()[..text.len().min(REASON)];
             let epoch = self.announce_as(team, call as u32 | REFUSED, text.len() as u64, 0);
             if let Meets::Slot(_) = team.meets() {
                 // SAFETY: the own buffer of this epoch, which nobody reads before the synchronisation.
