@@ -91,6 +91,13 @@ impl Engine {
         lock(&self.contexts).push(Arc::clone(ctx));
     }
 
+    /// Frees what it can before an allocation, whose size it gives. One beyond the address space goes on to the
+    /// allocation at once, which refuses it and tells the others why.
+    pub(crate) fn reclaim_for(&self, bytes: Option<usize>) -> dushmem_core::error::Result<usize> {
+        let Some(bytes) = bytes else { return Ok(usize::MAX) };
+        self.reclaim(Call::Malloc, bytes as u64).map(|_| bytes)
+    }
+
     /// Frees the blocks that every PE has dropped. Collective; returns how many there were.
     pub(crate) fn reclaim(&self, call: Call, detail: u64) -> dushmem_core::error::Result<usize> {
         self.quiet_all()?;
