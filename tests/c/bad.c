@@ -122,6 +122,18 @@ int main(int argc, char **argv) {
 #endif
   }
   /* On every PE: collectives. */
+  if (me == last) {
+    /* The others are in the barrier at the end. */
+    if (is("one_root")) FT(long, broadcast)(K(TEAM_WORLD), heap, heap + 8, 1, n + 10);
+    if (is("one_dest")) FT(long, fcollect)(K(TEAM_WORLD), foreign, heap, 1);
+    if (is("one_null")) FT(long, sum_reduce)(K(TEAM_WORLD), NULL, heap, 1);
+    if (is("one_size")) F(malloc)((size_t)-8);
+    if (is("one_stride")) {
+      F(team_t) team;
+      F(team_split_strided)(K(TEAM_WORLD), 0, 1, n + 10, NULL, 0, &team);
+    }
+  }
+  if (is("one_of_many")) FT(long, broadcast)(K(TEAM_WORLD), heap, heap + 8, 1, me == last ? n + 10 : 0);
   if (is("malloc_sizes")) F(malloc)(me == last ? 128 : 64);
   if (is("malloc_against_finalize") || is("sync_against_finalize")) {
     if (me == 0 && is("malloc_against_finalize")) F(malloc)(64);

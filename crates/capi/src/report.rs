@@ -51,12 +51,16 @@ pub fn print(name: Name, error: &Error) {
     if !print_once(name, error) {
         say(&line(name, error, job::place()));
     }
+    if let Some(boot) = job::boot() {
+        boot.node_memory().1.settle(boot.place().0);
+    }
 }
 
 /// Has one of the PEs that get an error together print it. False where the error is this PE's alone.
 #[cold]
 fn print_once(name: Name, error: &Error) -> bool {
     let Some(boot) = job::boot().filter(|_| error.is_everybodys()) else { return false };
+    boot.node_memory().1.hear_out(error);
     let mut hash = DefaultHasher::new();
     (SHARED_ERRORS.fetch_add(1, Ordering::Relaxed), error.to_string()).hash(&mut hash);
     boot.node_memory().1.tell_once(hash.finish(), || say(&line(name, error, job::place())));
@@ -73,7 +77,8 @@ pub fn fail(name: Name, error: &Error) -> ! {
         dushmem_os::process::exit_now(error.code());
     }
     if let Some(boot) = job::boot() {
-        // Of members that disagree, some may be in calls that return an error, and print it themselves.
+        // A line that this PE owes stays owed: others that are told of its mistake wait while the launcher, or the host
+        // of the job, prints it. Of members that disagree, some may be in calls that return an error, and print it themselves.
         let text = if print_once(name, error) { String::new() } else { line(name, error, job::place()) };
         boot.abort(error.code(), &text);
     }

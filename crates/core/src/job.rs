@@ -5,10 +5,11 @@
 //! the initial state, so whoever creates the memfd only has to size it.
 use crate::atomics::{AtomicU32, AtomicU64, Ordering};
 use crate::bootstrap::Bootstrap;
-use crate::error::Call;
+use crate::error::{Call, Error};
 use crate::sync::{Agreement, SyncLine};
 use crate::wait::SpinPolicy;
 use dushmem_os::memory::{self, HUGE, Mapping};
+use std::cell::Cell;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::sync::Mutex;
@@ -135,6 +136,14 @@ pub enum PeState {
     Finalized = 2,
 }
 
+/// So long PEs wait for the line of one that made a mistake.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+thread_local! {
+    /// The calling thread owes a line: see [`JobPage::owe`].
+    static OWES: Cell<bool> = const { Cell::new(false) };
+}
+
 /// One PE's part of the job page.
 #[repr(C, align(64))]
 #[derive(Debug)]
@@ -143,6 +152,8 @@ pub struct PeCard {
     pid: AtomicU32,
     /// Where the PE ran when a wait of it last took long: number of the CPU plus one.
     cpu: AtomicU32,
+    /// Threads of the PE that others are told of as having passed wrong arguments, and whose own line is not out yet.
+    owing: AtomicU32,
     waits: [WaitSlot; WAIT_SLOTS],
     requests: WaitSlot,
     blob: [AtomicU64; 2 * BLOB / 8],
@@ -207,7 +218,7 @@ pub struct JobPage {
 }
 
 /// Version of everything that PEs share by layout: job page, internals.
-pub const SHARED_ABI: u32 = 5;
+pub const SHARED_ABI: u32 = 6;
 
 impl JobPage {
     /// Bytes at the beginning of the node's memory that the job page takes: a multiple of a huge page.
@@ -255,6 +266,36 @@ impl JobPage {
             && start.elapsed() < Duration::from_secs(1)
         {
             dushmem_os::cpu::yield_now();
+        }
+    }
+
+    /// Says that PE `pe`, the calling one, owes a line: others learn next that a call of this thread was wrong, but
+    /// not why.
+    pub fn owe(&self, pe: usize) {
+        if !OWES.replace(true) {
+            self.card(pe).owing.fetch_add(1, Ordering::Release);
+        }
+    }
+
+    /// The line that this thread of PE `pe` owed, if it did, is out or left to its caller.
+    pub fn settle(&self, pe: usize) {
+        if OWES.replace(false) {
+            self.card(pe).owing.fetch_sub(1, Ordering::Release);
+        }
+    }
+
+    /// Waits, before an `error` that may end the job is told, until those have said why who made the mistake: what
+    /// ends the job first ends them too. Bounded, since one of them may be stopped.
+    pub fn hear_out(&self, error: &Error) {
+        if !matches!(error, Error::Disagreement { .. }) {
+            return;
+        }
+        let start = Instant::now();
+        let owes = |pe: usize| self.card(pe).owing.load(Ordering::Acquire) != 0;
+        for pe in 0..self.pes {
+            while owes(pe) && start.elapsed() < PATIENCE {
+                dushmem_os::cpu::yield_now();
+            }
         }
     }
 

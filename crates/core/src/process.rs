@@ -1,5 +1,5 @@
 //! Whether a process is one PE or its threads are PEs: it can't be both at a time.
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, line};
 use crate::world::World;
 use core::sync::atomic::{AtomicI32, Ordering};
 use std::sync::OnceLock;
@@ -66,6 +66,13 @@ pub fn global_exit(world: &World, status: i32) -> ! {
     // Of an exit status the system keeps 8 bits; what says failure must not become 0.
     let status = if status != 0 && status & 0xff == 0 { 1 } else { status };
     world.boot().abort(status, "")
+}
+
+/// Ends the job because of the error of a call that has nobody to return it to.
+#[cold]
+pub fn fail(world: &World, call: &str, error: &Error) -> ! {
+    world.boot().node_memory().1.hear_out(error);
+    world.boot().abort(error.code(), &line(Some(world.my_pe() as usize), call, error))
 }
 
 /// In a forked child: neither it nor its only thread is a PE, whatever the parent was.

@@ -54,19 +54,13 @@ impl World {
             }
             _ => triple.outside(stride, n, "the parent team"),
         };
-        let groups: Groups = match wrong {
-            None => {
-                // One PE may have any stride.
-                let rank = |i| start.wrapping_add(stride.wrapping_mul(i)) as usize;
-                vec![(0..size).map(rank).collect()]
-            }
-            Some(_) => Groups::new(),
-        };
-        let made = self.split_groups(parent, &groups, [start as u64, stride as u64, size as u64]);
-        match wrong {
-            Some(error) => made.and(Err(error)),
-            None => made,
+        if let Some(error) = wrong {
+            return self.refuse(parent, Call::TeamSplit, error);
         }
+        // One PE may have any stride.
+        let rank = |i| start.wrapping_add(stride.wrapping_mul(i)) as usize;
+        let groups: Groups = vec![(0..size).map(rank).collect()];
+        self.split_groups(parent, &groups, [start as u64, stride as u64, size as u64])
     }
 
     /// Takes part in a splitting call with an argument that is wrong on this PE: the parent's other PEs are told, and
@@ -86,8 +80,8 @@ impl World {
         let what = [xrange as u64, 0, n as u64];
         if xrange < 1 {
             let why = "a row has at least one PE";
-            let all = self.split_groups(parent, &Groups::new(), what);
-            return Err(all.err().unwrap_or(Error::BadValue { arg: "xrange", value: xrange.into(), why }));
+            let error = Error::BadValue { arg: "xrange", value: xrange.into(), why };
+            return self.refuse(parent, Call::TeamSplit, error);
         }
         let width = (xrange as usize).min(n);
         let rows: Groups = (0..n).step_by(width).map(|from| (from..n.min(from + width)).collect()).collect();
@@ -126,16 +120,13 @@ impl World {
         }
         let members: Vec<usize> = ranks.iter().map(|&rank| rank as usize).collect();
         let words: Vec<u64> = ranks.iter().map(|&rank| rank as u64).collect();
-        let groups: Groups = if wrong.is_none() { vec![members] } else { Groups::new() };
-        let made = self.split_groups(parent, &groups, [tag(&words).into(), 2, ranks.len() as u64]);
         match wrong {
-            Some(error) => made.and(Err(error)),
-            None => made,
+            Some(error) => self.refuse(parent, Call::TeamSplit, error),
+            None => self.split_groups(parent, &vec![members], [tag(&words).into(), 2, ranks.len() as u64]),
         }
     }
 
-    /// Makes a team of each group of the parent's PEs; without groups only checks that all of the parent's PEs
-    /// made the same call, which `what` describes.
+    /// Makes a team of each group of the parent's PEs. All of them make the same call, which `what` describes.
     pub(crate) fn split_groups(&self, parent: &Team, groups: &Groups, what: [u64; 3]) -> Result<Option<i32>> {
         let sign = tag(&[Call::TeamSplit as u64, what[0], what[1], what[2]]);
         let mine = groups.iter().position(|group| group.contains(&parent.me()));
@@ -143,9 +134,6 @@ impl World {
         // be gone; then all choose again, and begin to look at another place, not to meet in lockstep.
         for attempt in 0.. {
             let slots = self.choose_slots(parent, groups, sign, what[2], attempt)?;
-            if groups.is_empty() {
-                return Ok(None);
-            }
             let reserved = mine.is_none_or(|group| self.teams().reserve(slots[group]));
             let vote = if reserved { vote::RESERVED } else { vote::LOST };
             // Members' kernels go on counting where the highest of them stopped.

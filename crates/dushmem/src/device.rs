@@ -9,7 +9,7 @@ use crate::world::World;
 use core::fmt;
 use core::marker::PhantomData;
 use dushmem_core::env::HeapKind;
-use dushmem_core::error::{Call, Error as Cause};
+use dushmem_core::error::Error as Cause;
 
 /// An array of `T` on every PE, in the memory of the PE's GPU; where PEs have none it is in the symmetric heap of the
 /// host. Made by [`World::alloc_on_device`]. The host reaches it by copies; kernels by [`DeviceArray::as_ptr`].
@@ -136,8 +136,7 @@ impl World {
     /// `len` zero elements on every PE, in the memory of its GPU. Collective, with a barrier.
     pub fn alloc_on_device<T: Data>(&self, len: usize) -> Result<DeviceArray<'_, T>> {
         let (engine, call) = (self.engine(), "alloc_on_device");
-        let bytes = bytes_of::<T>(len).unwrap_or(usize::MAX);
-        engine.name(call, engine.reclaim(Call::Malloc, bytes as u64))?;
+        let bytes = engine.name(call, engine.reclaim_for(bytes_of::<T>(len)))?;
         if bytes == 0 {
             let first = core::ptr::NonNull::dangling().as_ptr();
             return Ok(DeviceArray { first, len, id: None, engine, _owns: PhantomData });

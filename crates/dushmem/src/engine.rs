@@ -51,6 +51,8 @@ impl Engine {
 
     #[cold]
     pub(crate) fn fail(&self, call: &'static str, cause: Cause) -> Error {
+        // What becomes of the error is the program's matter, so nobody waits for a line.
+        self.core.boot().node_memory().1.settle(self.me());
         Error::Call { pe: self.me(), call, cause }
     }
 
@@ -87,6 +89,13 @@ impl Engine {
 
     pub(crate) fn keep_context(&self, ctx: &Arc<Context>) {
         lock(&self.contexts).push(Arc::clone(ctx));
+    }
+
+    /// Frees what it can before an allocation, whose size it gives. One beyond the address space goes on to the
+    /// allocation at once, which refuses it and tells the others why.
+    pub(crate) fn reclaim_for(&self, bytes: Option<usize>) -> dushmem_core::error::Result<usize> {
+        let Some(bytes) = bytes else { return Ok(usize::MAX) };
+        self.reclaim(Call::Malloc, bytes as u64).map(|_| bytes)
     }
 
     /// Frees the blocks that every PE has dropped. Collective; returns how many there were.

@@ -200,9 +200,7 @@ impl World {
         /// What any allocation is aligned to.
         const NATURAL: usize = 64;
         let engine = self.engine();
-        // More than the address space is refused like any size that the heap has no room for.
-        let bytes = bytes_of::<S::Elem>(len).unwrap_or(usize::MAX);
-        engine.name(call, engine.reclaim(Call::Malloc, bytes as u64))?;
+        let bytes = engine.name(call, engine.reclaim_for(bytes_of::<S::Elem>(len)))?;
         if bytes == 0 {
             // SAFETY: elements without bytes are anywhere.
             return Ok(unsafe { Symmetric::new(NonNull::dangling(), len, None, engine) });

@@ -106,6 +106,21 @@ fn other_collectives() {
     );
 }
 
+/// Whoever prints its error first, and ends the job, says what was wrong.
+#[test]
+fn one_pe_wrong_among_others_that_are_right() {
+    both_fail(
+        |world| {
+            if world.my_pe() == 0 {
+                world.alloc_filled(usize::MAX / 4, 1u64).map(drop)
+            } else {
+                world.barrier()
+            }
+        },
+        &["size = ", "larger than any heap"],
+    );
+}
+
 #[test]
 fn kernels_that_no_device_takes() {
     both_fail(|world| world.scope(|s| s.launch(1, 2000, 0, |_| {})), &["launch: ", "2000"]);

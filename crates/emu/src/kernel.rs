@@ -111,8 +111,14 @@ fn check_bytes(call: &str, len: usize) {
 }
 
 fn ask<R>(call: &str, question: impl FnOnce(&World) -> Result<R>) -> R {
-    let answer = attached().ok_or(Error::NotInitialised).and_then(|world| question(&world));
-    answer.unwrap_or_else(|error| end(call, &error, error.code()))
+    let world = attached();
+    let answer = world.as_ref().ok_or(Error::NotInitialised).and_then(|world| question(world));
+    answer.unwrap_or_else(|error| {
+        if let Some(world) = &world {
+            world.boot().node_memory().1.hear_out(&error);
+        }
+        end(call, &error, error.code())
+    })
 }
 
 /// The address of PE `pe`'s copy of `[addr, addr + len)`, or 0 where kernels can't load and store it. Bad

@@ -24,14 +24,20 @@ impl MemoryWatch {
     }
 }
 
-/// Who sent SIGKILL: the kernel, if it has counted that.
+/// Who sent SIGKILL, as far as the kernel's count of processes killed for want of memory tells.
 fn killed(before: Option<u64>, now: Option<(u64, Option<u64>)>) -> String {
     match (before, now) {
         (Some(before), Some((kills, now_limit))) if kills > before => {
             let limit = |bytes| format!(" (limit of {} of its control group)", Size::show(bytes));
             format!(": killed by the kernel, out of memory{}", now_limit.map(limit).unwrap_or_default())
         }
-        _ => " from outside (the system does that when memory runs out)".to_owned(),
+        (Some(_), Some(_)) => {
+            ": sent by the PE itself, by another process, or at a limit on CPU time (ulimit -t); memory did not run out"
+                .to_owned()
+        }
+        _ => ": sent by the PE itself, by another process, at a limit on CPU time (ulimit -t), or by the kernel, out of \
+              memory"
+            .to_owned(),
     }
 }
 
@@ -44,8 +50,19 @@ mod tests {
         let text = killed(Some(2), Some((3, Some(256 << 20))));
         assert_eq!(text, ": killed by the kernel, out of memory (limit of 256M of its control group)");
         assert_eq!(killed(Some(0), Some((1, None))), ": killed by the kernel, out of memory");
-        for (before, now) in [(None, Some((1, None))), (Some(1), Some((1, None))), (Some(1), None)] {
-            assert!(killed(before, now).starts_with(" from outside"));
+    }
+
+    #[test]
+    fn memory_is_ruled_out_only_where_the_kernel_has_counted_no_kill() {
+        let others = ": sent by the PE itself, by another process, ";
+        let text = killed(Some(1), Some((1, Some(256 << 20))));
+        assert_eq!(text, format!("{others}or at a limit on CPU time (ulimit -t); memory did not run out"));
+        for (before, now) in [(None, Some((1, None))), (Some(1), None), (None, None)] {
+            let text = killed(before, now);
+            assert_eq!(
+                text,
+                format!("{others}at a limit on CPU time (ulimit -t), or by the kernel, out of memory")
+            );
         }
     }
 }

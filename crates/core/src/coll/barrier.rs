@@ -8,6 +8,8 @@ use crate::world::World;
 
 /// Set in the number of an announced call whose arguments were found wrong by the member itself.
 const REFUSED: u32 = 1 << 31;
+/// Most bytes of what such a member tells the others of it.
+const REASON: usize = 1000;
 
 /// The tag of a call without arguments to compare.
 const fn plain(call: Call) -> u32 {
@@ -101,11 +103,23 @@ impl World {
     }
 
     /// Takes part in a collective with arguments that are wrong, so that members with right ones don't wait
-    /// for this one: they are told, and this one gets its own `error`.
+    /// for this one: they are told, and why, and this one gets its own `error`. It owes a line until whoever called
+    /// has printed that ([`crate::job::JobPage::settle`]).
     #[cold]
     pub(crate) fn refuse<T>(&self, team: &Team, call: Call, error: Error) -> Result<T> {
         if error != Error::NotInitialised {
-            let epoch = self.announce_as(team, call as u32 | REFUSED, 0, 0);
+            let text = error.to_string();
+            let text = &text.as_bytes()[..text.len().min(REASON)];
+            let epoch = self.announce_as(team, call as u32 | REFUSED, text.len() as u64, 0);
+            if let Meets::Slot(_) = team.meets() {
+                // SAFETY: the own buffer of this epoch, which nobody reads before the synchronisation.
+                unsafe {
+                    let own = (*self.team_slot(team.slot(), self.my_pe() as usize)).payload(epoch);
+                    own.copy_from_nonoverlapping(text.as_ptr(), text.len());
+                }
+            }
+            let (page, me) = (self.boot().node_memory().1, self.my_pe() as usize);
+            page.owe(me);
             let _ = self.meet(team, call, tag(&[call as u64, REFUSED.into()]), 0, epoch);
         }
         Err(error)
@@ -122,6 +136,17 @@ impl World {
         (1..team.pes().len()).any(|rank| self.said(team, epoch, rank) != first)
     }
 
+    /// Why a member's arguments are wrong, as it has told in its buffer.
+    fn refusal(&self, team: &Team, epoch: u32, rank: usize, len: usize) -> String {
+        let mut text = vec![0; len.min(REASON)];
+        // SAFETY: a member's buffer of this epoch, written before the synchronisation.
+        unsafe {
+            let theirs = (*self.team_slot(team.slot(), team.pes()[rank] as usize)).payload(epoch);
+            text.as_mut_ptr().copy_from_nonoverlapping(theirs, text.len());
+        }
+        String::from_utf8_lossy(&text).into_owned()
+    }
+
     /// Says who called what.
     #[cold]
     fn disagreement(&self, team: &Team, epoch: u32) -> Error {
@@ -132,7 +157,10 @@ impl World {
                 || (Call::Broadcast as u32..=Call::Reduce as u32).contains(&call)
                 || (Call::Alltoalls as u32..=Call::ReduceScatter as u32).contains(&call);
             match () {
-                _ if what.call != call => format!("PE {pe} calls {name} with an argument that is wrong"),
+                _ if what.call != call => {
+                    let why = self.refusal(team, epoch, rank, what.detail as usize);
+                    format!("PE {pe} calls {name} with an argument that is wrong ({why})")
+                }
                 _ if call == Call::Broadcast as u32 => {
                     format!(
                         "PE {pe} calls {name} of {} from root {}",
@@ -154,7 +182,10 @@ impl World {
             let most = members.clone().map(|rank| self.said(team, epoch, rank).empty_calls).max();
             self.set_empty_calls(most.unwrap_or(0));
         }
-        let other = members.map(|rank| (rank, self.said(team, epoch, rank))).find(|(_, what)| *what != first);
+        // A member that has made a mistake itself explains more than others that differ.
+        let mut others = members.map(|rank| (rank, self.said(team, epoch, rank)));
+        let refused = others.clone().find(|(_, what)| what.call & REFUSED != 0 && *what != first);
+        let other = refused.or_else(|| others.find(|(_, what)| *what != first));
         let Some((rank, what)) = other else {
             let text = format!(
                 "{}, and others call it with other arguments; every member must pass the same",

@@ -4,7 +4,8 @@ use super::heap::{DeviceHeap, Plan};
 use crate::coll::device_slot::DeviceSlot;
 use crate::device::{KernelState, KernelTeam};
 use crate::env::HeapKind;
-use crate::error::{Call, Error, Result, line};
+use crate::error::{Call, Error, Result};
+use crate::process;
 use crate::proxy::queue_pairs;
 use crate::team::{Team, handles};
 use crate::world::World;
@@ -255,9 +256,6 @@ impl World {
 
     /// A device that fails in the middle of what all members of a team do alike is lost, and with it the job.
     fn or_end<R>(&self, done: Result<R>) -> R {
-        done.unwrap_or_else(|error: Error| {
-            let pe = Some(self.my_pe() as usize);
-            self.boot().abort(error.code(), &line(pe, "teams of kernels", &error))
-        })
+        done.unwrap_or_else(|error| process::fail(self, "teams of kernels", &error))
     }
 }

@@ -5,8 +5,9 @@ use super::request::{Request, flags};
 use super::ring::{Ring, WORDS};
 use crate::bootstrap::Bootstrap;
 use crate::card::cpus;
-use crate::error::{Call, Error, Result, line};
+use crate::error::{Call, Error, Result};
 use crate::job::{WaitRecord, WaitSlot, wait_slot};
+use crate::process;
 use crate::wait::{Doorbell, Naps, SpinPolicy, in_fiber, wait_for};
 use crate::world::World;
 use dushmem_os::fault::Owner;
@@ -243,7 +244,7 @@ fn fail(world: &World, request: &Request, error: &Error) -> ! {
     let whom = if pe >= 0 { format!(" to PE {pe}") } else { String::new() };
     let block = if block == 0xff_ffff { "16777215 or more".to_owned() } else { block.to_string() };
     let call = format!("{} in a kernel{whom} (block {block}, thread {thread})", request.call());
-    world.boot().abort(error.code(), &line(Some(world.my_pe() as usize), &call, error))
+    process::fail(world, &call, error)
 }
 
 /// A proxy that runs. Dropped: it executes what has been posted, and ends.

@@ -11,8 +11,9 @@ use dushmem_core::coll::device_slot::{DeviceSlot, Words as Array};
 use dushmem_core::device::{KernelTeam, StreamHandle, StreamOp};
 use dushmem_core::device_heap::DeviceHeap;
 use dushmem_core::device_heap::driver::Sharing;
-use dushmem_core::error::{Call, Error, Result, line};
+use dushmem_core::error::{Call, Error, Result};
 use dushmem_core::job::wait_slot;
+use dushmem_core::process;
 use dushmem_core::team::{Team, handles};
 use dushmem_core::world::World;
 use std::ffi::c_void;
@@ -203,7 +204,7 @@ pub(crate) fn make(world: &Arc<World>, gpu: &Arc<crate::gpu::Gpu>) -> Result<OnS
     let told = Arc::downgrade(world);
     let report = move |call: &'static str, error: &Error| {
         if let Some(world) = told.upgrade() {
-            world.boot().abort(error.code(), &line(Some(world.my_pe() as usize), call, error));
+            process::fail(&world, call, error);
         }
     };
     let queue = super::driven::GpuQueue::new(Arc::clone(gpu));

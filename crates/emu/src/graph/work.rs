@@ -6,7 +6,7 @@ use crate::grid::{Dim3, Grid, Kernel};
 use crate::memory::{self, Rows};
 use crate::occupancy;
 use dushmem_core::device::StreamOp;
-use dushmem_core::error::line;
+use dushmem_core::process;
 use dushmem_core::world::World;
 use std::ffi::c_void;
 use std::sync::{Arc, OnceLock};
@@ -274,8 +274,7 @@ impl EngineWork {
     pub unsafe fn run(&self) {
         // SAFETY: as the caller promises.
         if let Err(error) = unsafe { self.op.clone().run(&self.world) } {
-            let code = error.code();
-            self.world.boot().abort(code, &line(Some(self.world.my_pe() as usize), self.call, &error));
+            process::fail(&self.world, self.call, &error);
         }
     }
 

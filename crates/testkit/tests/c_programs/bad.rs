@@ -128,8 +128,31 @@ const RETURNS: &[(&str, i32, usize, &[&str])] = &[
     ("collective_stack", 4, PES, &["{f}_long_fcollect: dest = 0x", OUTSIDE]),
 ];
 
+/// What one PE passes to a collective while the others are in a barrier, or pass the right value: case, exit code, and
+/// the parts of that PE's own line. `{n}` and `{last}` stand for the number of PEs and for that PE; wrong numbers are {n} + 10.
+const ONE_IS_WRONG: [Ends; 6] = [
+    (
+        "one_root",
+        4,
+        &["{f}_long_broadcast: PE_root = 1{n}: there is no such PE; the team has PEs 0 to {last}"],
+    ),
+    ("one_dest", 4, &["{f}_long_fcollect: dest = 0x", OUTSIDE]),
+    ("one_null", 4, &["{f}_long_sum_reduce: dest is NULL"]),
+    ("one_size", 4, &["{f}_malloc: size = -8: larger than any heap"]),
+    ("one_stride", 4, &["{f}_team_split_strided: ", "size = 1{n}: ", "the parent team"]),
+    (
+        "one_of_many",
+        0,
+        &["{f}_long_broadcast: PE_root = 1{n}: there is no such PE; the team has PEs 0 to {last}"],
+    ),
+];
+
 fn job(family: &str, case: &str) -> Job {
-    Job::new(PES, Program::new("bad").family(family).build()).words(case)
+    with_pes(PES, family, case)
+}
+
+fn with_pes(pes: usize, family: &str, case: &str) -> Job {
+    Job::new(pes, Program::new("bad").family(family).build()).words(case)
 }
 
 fn with_family(words: &[&str], family: &str) -> Vec<String> {
@@ -150,6 +173,16 @@ fn warned(outcome: &Outcome, lines: usize, words: &[&str]) {
     let told: Vec<&str> = outcome.stderr.lines().collect();
     assert!(outcome.code == 0 && told.len() == lines, "expected {lines} lines: {outcome:#?}");
     assert!(told.iter().all(|line| words.iter().all(|word| line.contains(word))), "{words:?}: {outcome:#?}");
+}
+
+/// Fails unless the PE that made the mistake says what it was, once, and one line of the others repeats it.
+#[track_caller]
+fn cause_told(outcome: &Outcome, code: i32, who: &str, words: &[String]) {
+    let (own, others): (Vec<&str>, Vec<&str>) =
+        outcome.stderr.lines().partition(|line| words.iter().all(|word| line.contains(word)));
+    assert!(outcome.code == code && own.len() == 1 && own[0].starts_with(who), "{words:?}: {outcome:#?}");
+    let told = "with an argument that is wrong (";
+    assert!(others.len() == 1 && others[0].contains(told), "{words:?}: {outcome:#?}");
 }
 
 /// Adds the tests.
@@ -174,6 +207,20 @@ pub fn add(trials: &mut Vec<Trial>) {
                     warned(&outcome, lines, &words.iter().map(String::as_str).collect::<Vec<_>>());
                     let all: Vec<String> = (0..PES).map(|pe| format!("PE {pe}: status {status}")).collect();
                     assert_eq!(outcome.sorted_lines(), all);
+                }
+            }
+        }));
+    }
+    for (name, code, words) in ONE_IS_WRONG {
+        trials.push(trial(format!("bad::{name}"), move || {
+            for (family, pes) in FAMILIES.into_iter().flat_map(|family| [(family, 2), (family, 4)]) {
+                let (n, last) = (pes.to_string(), (pes - 1).to_string());
+                let words = with_family(words, family);
+                let words: Vec<_> =
+                    words.iter().map(|word| word.replace("{n}", &n).replace("{last}", &last)).collect();
+                for transport in ["shm", "loopback"] {
+                    let outcome = with_pes(pes, family, name).env("DUSHMEM_TRANSPORT", transport).run();
+                    cause_told(&outcome, code, &format!("dushmem: PE {last} "), &words);
                 }
             }
         }));
