@@ -222,57 +222,66 @@ DUSHMEM_IMPL_FN void grid_broadcast(grid_call &is, char *dest, const char *sourc
   end_grid(is);
 }
 
-/* A thread's places in blocks of `units` units, one block after the other. */
+/* A thread's places in all blocks: of each unit that it has a share in those of all members, one after the other, so that what
+ * stays here and what goes over each link are under way together. */
 struct in_blocks {
   int k;
   size_t unit;
-  DUSHMEM_IMPL_MEMBER void settle(size_t units, int blocks) {
-    while (unit >= units && k < blocks) unit -= units, k++;
+  DUSHMEM_IMPL_MEMBER void next(int first, int n, size_t step) {
+    if (++k < n) return;
+    k = first;
+    unit += step;
   }
 };
 
 /* In place the blocks of two members change places: each of both sees to one half, and reads all before it writes. */
-DUSHMEM_IMPL_FN void grid_alltoall(grid_call &is, char *dest, const char *source, size_t bytes) {
-  constexpr int at_once = 2;
+template <bool Swaps>
+DUSHMEM_IMPL_APART void exchange_units(const grid_call &is, const uint64_t *dests, const char *source, size_t bytes) {
+  constexpr int at_once = Swaps ? 2 : 4, first = Swaps ? 1 : 0;
   const members &team = is.team;
-  const grid_places &all = meet_members(is, source, dest + (size_t)team.me * bytes);
   const share_of share = own_share(is);
   const size_t units = (bytes + 15) / 16, low = units / 2, high = units - low;
-  const bool swaps = dest == source;
   /* Of each block as many units as the larger half has. */
-  const size_t most = swaps ? high : units;
-  in_blocks next{swaps ? 1 : 0, share.first};
+  const size_t most = Swaps ? high : units;
+  in_blocks place_of{first, share.first};
+  if (team.n <= first) return;
   DUSHMEM_IMPL_ROLLED
-  for (next.settle(most, team.n); next.k < team.n;) {
+  while (place_of.unit < most) {
     char *here[at_once], *there[at_once];
     size_t count[at_once];
     for (int i = 0; i < at_once; i++) {
       here[i] = there[i] = nullptr;
       count[i] = 0;
-      if (next.k >= team.n) continue;
-      const int r = behind(team, next.k);
-      const size_t unit = next.unit + (swaps && team.me > r ? low : 0);
-      const bool part = !swaps || next.unit < (team.me > r ? high : low);
-      if (part) {
+      if (place_of.unit >= most) continue;
+      const int r = behind(team, place_of.k);
+      const size_t unit = place_of.unit + (Swaps && team.me > r ? low : 0);
+      if (!Swaps || place_of.unit < (team.me > r ? high : low)) {
         here[i] = (char *)source + (size_t)r * bytes + unit * 16;
-        there[i] = place(all.dests, r, unit * 16);
+        there[i] = place(dests, r, unit * 16);
         count[i] = bytes - unit * 16;
       }
-      next.unit += share.step;
-      next.settle(most, team.n);
+      place_of.next(first, team.n, share.step);
     }
     chunk mine[at_once] = {}, theirs[at_once] = {};
     for (int i = 0; i < at_once; i++)
       if (count[i] != 0) {
         mine[i] = load_unit(here[i], count[i]);
-        if (swaps) theirs[i] = load_unit(there[i], count[i]);
+        if (Swaps) theirs[i] = load_unit(there[i], count[i]);
       }
     for (int i = 0; i < at_once; i++)
       if (count[i] != 0) {
         store_unit(there[i], mine[i], count[i]);
-        if (swaps) store_unit(here[i], theirs[i], count[i]);
+        if (Swaps) store_unit(here[i], theirs[i], count[i]);
       }
   }
+}
+
+DUSHMEM_IMPL_FN void grid_alltoall(grid_call &is, char *dest, const char *source, size_t bytes) {
+  const grid_places &all = meet_members(is, source, dest + (size_t)is.team.me * bytes);
+  if (dest == source)
+    exchange_units<true>(is, all.dests, source, bytes);
+  else
+    exchange_units<false>(is, all.dests, source, bytes);
   end_grid(is);
 }
 
