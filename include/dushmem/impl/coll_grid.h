@@ -222,45 +222,43 @@ DUSHMEM_IMPL_FN void grid_broadcast(grid_call &is, char *dest, const char *sourc
   end_grid(is);
 }
 
-/* A thread's places in all blocks: of each unit that it has a share in those of all members, one after the other, so that what
- * stays here and what goes over each link are under way together. */
+/* A thread's places in blocks of `units` units, one block after the other. */
 struct in_blocks {
   int k;
   size_t unit;
-  DUSHMEM_IMPL_MEMBER void next(int first, int n, size_t step) {
-    if (++k < n) return;
-    k = first;
-    unit += step;
+  DUSHMEM_IMPL_MEMBER void settle(size_t units, int blocks) {
+    while (unit >= units && k < blocks) unit -= units, k++;
   }
 };
 
-/* In place the blocks of two members change places: each of both sees to one half, and reads all before it writes. */
+/* The blocks for the members from `first` on behind the own one, before `end`. In place the blocks of two members change places:
+ * each of both sees to one half, and reads all before it writes. */
 template <bool Swaps>
-DUSHMEM_IMPL_APART void exchange_units(const grid_call &is, const uint64_t *dests, const char *source, size_t bytes) {
-  constexpr int at_once = Swaps ? 2 : 4, first = Swaps ? 1 : 0;
+DUSHMEM_IMPL_APART void exchange_units(const grid_call &is, const uint64_t *dests, const char *source, size_t bytes, int first,
+                                       int end, share_of share) {
+  constexpr int at_once = Swaps ? 2 : 4;
   const members &team = is.team;
-  const share_of share = own_share(is);
   const size_t units = (bytes + 15) / 16, low = units / 2, high = units - low;
   /* Of each block as many units as the larger half has. */
   const size_t most = Swaps ? high : units;
-  in_blocks place_of{first, share.first};
-  if (team.n <= first) return;
+  in_blocks next{first, share.first};
   DUSHMEM_IMPL_ROLLED
-  while (place_of.unit < most) {
+  for (next.settle(most, end); next.k < end;) {
     char *here[at_once], *there[at_once];
     size_t count[at_once];
     for (int i = 0; i < at_once; i++) {
       here[i] = there[i] = nullptr;
       count[i] = 0;
-      if (place_of.unit >= most) continue;
-      const int r = behind(team, place_of.k);
-      const size_t unit = place_of.unit + (Swaps && team.me > r ? low : 0);
-      if (!Swaps || place_of.unit < (team.me > r ? high : low)) {
+      if (next.k >= end) continue;
+      const int r = behind(team, next.k);
+      const size_t unit = next.unit + (Swaps && team.me > r ? low : 0);
+      if (!Swaps || next.unit < (team.me > r ? high : low)) {
         here[i] = (char *)source + (size_t)r * bytes + unit * 16;
         there[i] = place(dests, r, unit * 16);
         count[i] = bytes - unit * 16;
       }
-      place_of.next(first, team.n, share.step);
+      next.unit += share.step;
+      next.settle(most, end);
     }
     chunk mine[at_once] = {}, theirs[at_once] = {};
     for (int i = 0; i < at_once; i++)
@@ -276,12 +274,27 @@ DUSHMEM_IMPL_APART void exchange_units(const grid_call &is, const uint64_t *dest
   }
 }
 
+/* Over links, which some multiprocessors fill, others copy the own block meanwhile: one that does both does neither faster. */
+DUSHMEM_IMPL_FN bool copies_own_beside(const grid_call &is) {
+#ifdef DUSHMEM_EMU
+  return is.blocks >= 3;
+#else
+  return is.blocks >= 16 && !near();
+#endif
+}
+
 DUSHMEM_IMPL_FN void grid_alltoall(grid_call &is, char *dest, const char *source, size_t bytes) {
   const grid_places &all = meet_members(is, source, dest + (size_t)is.team.me * bytes);
-  if (dest == source)
-    exchange_units<true>(is, all.dests, source, bytes);
-  else
-    exchange_units<false>(is, all.dests, source, bytes);
+  const int n = is.team.n;
+  if (dest == source) {
+    exchange_units<true>(is, all.dests, source, bytes, 1, n, own_share(is));
+  } else {
+    const unsigned beside = copies_own_beside(is) ? (is.blocks + 3) / 4 : 0, others = is.blocks - beside;
+    const bool own = is.block >= others;
+    const size_t first = (own ? is.block - others : is.block) * (size_t)block_size() + thread_number();
+    const share_of share{first, (own ? beside : others) * (size_t)block_size()};
+    exchange_units<false>(is, all.dests, source, bytes, beside == 0 || own ? 0 : 1, own ? 1 : n, share);
+  }
   end_grid(is);
 }
 
