@@ -1,6 +1,6 @@
 /* Collectives that move data, and strided copies. Lengths in bytes; a grid of blocks of 512 threads. The members reach
  * each other by loads and stores. */
-#include "few.h"
+#include "flagged.h"
 
 DUSHMEM_KERNEL dushmem_k_fcollect(int32_t handle, uint64_t dest, uint64_t source, uint64_t bytes) {
   members team;
@@ -104,6 +104,46 @@ DUSHMEM_KERNEL_FEW dushmem_k_few_broadcast(DUSHMEM_BY_VALUE dushmem_k_few few, u
     sync(block_scope{});
   few_note(few, is, false);
   few_receive(few, all, is.number, (char *)(uintptr_t)dest, root, 1u << shift, call);
+}
+
+namespace {
+
+__device__ inline void flagged_copy(const flagged_call_of_block &is, char *dest, const char *source) {
+  if (dest == source) return;
+  DUSHMEM_IMPL_ROLLED
+  for (unsigned at = threadIdx.x * 8; at < is.bytes; at += is.width) is.store(dest, at, is.load(source, at));
+}
+
+} // namespace
+
+/* As dushmem_k_few_exchange. part: bytes of each block, a multiple of 8, and at most half of few.cell; the same number of blocks
+ * on all members. In place each thread has sent what it overwrites. */
+DUSHMEM_KERNEL_FLAGGED dushmem_k_flagged_exchange(DUSHMEM_BY_VALUE dushmem_k_few few, uint64_t dest, uint64_t source,
+                                                  uint32_t bytes, uint32_t part, uint32_t all_to_all) {
+  flagged_call_of_block is = flagged_part(few, bytes, part, all_to_all != 0 ? "alltoall" : "fcollect");
+  char *const to = (char *)(uintptr_t)dest;
+  const char *const from = (const char *)(uintptr_t)source;
+  const size_t step = all_to_all != 0 ? bytes : 0;
+  flagged_send(is, from, step);
+  flagged_copy(is, to + (size_t)few.me * bytes, from + (size_t)few.me * step);
+  for (int k = 1; k < few.n; k++) {
+    const int rank = is.behind(k);
+    flagged_receive(is, rank, to + (size_t)rank * bytes);
+  }
+}
+
+DUSHMEM_KERNEL_FLAGGED dushmem_k_flagged_broadcast(DUSHMEM_BY_VALUE dushmem_k_few few, uint64_t dest, uint64_t source,
+                                                   uint32_t bytes, uint32_t part, int32_t root) {
+  flagged_call_of_block is = flagged_part(few, bytes, part, "broadcast");
+  char *const to = (char *)(uintptr_t)dest;
+  const char *const from = (const char *)(uintptr_t)source;
+  if (few.me == root) {
+    flagged_send(is, from, 0);
+    flagged_copy(is, to, from);
+  } else {
+    flagged_begin(is);
+    flagged_receive(is, root, to);
+  }
 }
 
 /* Waits for nobody; any alignment. Loads are under way four at a time where there are many. */

@@ -1,6 +1,6 @@
 /* Reductions. Types and operations by number; a grid of blocks of 512 threads. The members reach each other by loads and
  * stores. */
-#include "few.h"
+#include "flagged.h"
 
 namespace {
 
@@ -102,4 +102,68 @@ DUSHMEM_KERNEL_FEW dushmem_k_few_reduce(DUSHMEM_BY_VALUE dushmem_k_few few, uint
     few_combine<true>(few, all, is.number, to, typed_op{type, op}, call);
   else
     few_combine<false>(few, all, is.number, to, typed_op{type, op}, call);
+}
+
+namespace {
+
+/* Combined by rank: two members' words, several of a thread at a time. */
+template <bool Floats>
+__device__ inline void flagged_combine_two(const flagged_call_of_block &is, char *dest, const char *source, typed_op how) {
+  const int other = is.behind(1);
+  DUSHMEM_IMPL_ROLLED
+  for (unsigned at = threadIdx.x * 8; at < is.bytes; at += flagged_at_once * is.width) {
+    unsigned long long own[flagged_at_once], theirs[flagged_at_once];
+    for (int i = 0; i < flagged_at_once; i++) own[i] = is.load(source, at + (unsigned)i * is.width);
+    flagged_words_of(is, other, at, theirs);
+    for (int i = 0; i < flagged_at_once; i++) {
+      few_operands both = {is.few.me == 0 ? own[i] : theirs[i], is.few.me == 0 ? theirs[i] : own[i]};
+      const unsigned long long result = Floats ? added(both[0], both[1]) : combine_operands(both, 2, how);
+      is.store(dest, at + (unsigned)i * is.width, result);
+    }
+  }
+}
+
+/* Of more members one word at a time, all members' together. */
+template <bool Floats>
+__device__ inline void flagged_combine(const flagged_call_of_block &is, char *dest, const char *source, typed_op how) {
+  const chunk *const first = is.buffer(is.behind(1));
+  DUSHMEM_IMPL_ROLLED
+  for (unsigned at = threadIdx.x * 8; at < is.bytes; at += is.width) {
+    const unsigned long long own = is.load(source, at);
+    const chunk *from[dushmem_k_most_few];
+    few_operands got;
+    for (int k = 0; k < dushmem_k_most_few; k++)
+      from[k] = (k < is.few.n && k != is.few.me ? is.buffer(k) : first) + at / 8;
+    wait(is.call, &first[at / 8].high, is.number, flagged_arrived<dushmem_k_most_few>{from, is.number, got});
+    for (int k = 0; k < dushmem_k_most_few; k++)
+      if (k == is.few.me) got[k] = own;
+    unsigned long long result = got[0];
+    if (!Floats) result = combine_operands(got, is.few.n, how);
+    for (int k = 1; Floats && k < dushmem_k_most_few; k++)
+      if (k < is.few.n) result = added(result, got[k]);
+    is.store(dest, at, result);
+  }
+}
+
+template <bool Floats>
+__device__ inline void flagged_combine_all(const flagged_call_of_block &is, char *dest, const char *source, typed_op how) {
+  if (is.few.n == 2)
+    flagged_combine_two<Floats>(is, dest, source, how);
+  else
+    flagged_combine<Floats>(is, dest, source, how);
+}
+
+} // namespace
+
+/* As dushmem_k_few_reduce; part as for dushmem_k_flagged_exchange. */
+DUSHMEM_KERNEL_FLAGGED dushmem_k_flagged_reduce(DUSHMEM_BY_VALUE dushmem_k_few few, uint64_t dest, uint64_t source, uint32_t bytes,
+                                                uint32_t part, uint32_t type, uint32_t op, uint32_t own_block) {
+  flagged_call_of_block is = flagged_part(few, bytes, part, own_block == 0 ? "reduce" : "reducescatter");
+  char *const to = (char *)(uintptr_t)dest;
+  const char *const from = (const char *)(uintptr_t)source, *const own = from + (own_block == 0 ? 0 : (size_t)few.me * bytes);
+  flagged_send(is, from, own_block == 0 ? 0 : bytes);
+  if (type == (uint32_t)element::f32 && op == (uint32_t)operation::sum)
+    flagged_combine_all<true>(is, to, own, typed_op{type, op});
+  else
+    flagged_combine_all<false>(is, to, own, typed_op{type, op});
 }

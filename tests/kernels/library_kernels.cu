@@ -31,6 +31,9 @@ struct Told {
   dushmem_k_few few;
   int direct;
 };
+// Words of grids with data and flag: an area for each team slot that is used here.
+static char *areas;
+static const size_t area_bytes = 256 << 10, area_count = 24;
 __global__ void tell_about(int handle, Told *to) {
   members team;
   if (!open<dushmem::device::scope::thread>(handle, team, "few") || team.n > dushmem_k_most_few) return;
@@ -55,6 +58,13 @@ struct Crew {
     tell_about<<<1, 1>>>(team, place);
     OK(cudaMemcpy(&told, place, sizeof told, cudaMemcpyDeviceToHost));
     OK(cudaFree(place));
+  }
+  // The same for grids.
+  dushmem_k_few for_grid() const {
+    dushmem_k_few few = told.few;
+    few.buffers = address(areas + (size_t)(handle & DUSHMEM_IMPL_TEAM_SLOT) * area_bytes);
+    few.cell = (uint32_t)(area_bytes / (2 * dushmem_k_flagged_blocks * (size_t)n) / 16 * 16);
+    return few;
   }
   int pe(int rank) const { return dushmem_team_translate_pe(handle, rank, DUSHMEM_TEAM_WORLD); }
 };
@@ -112,6 +122,20 @@ static bool goes_few(const Crew &team, int blocks, size_t bytes, unsigned &shift
   return goes;
 }
 
+// The same for the kernels whose blocks exchange words: all members have to make the call by them, or none. The last blocks
+// may be left without a part, and the others have more then.
+static unsigned calls_of_flagged;
+static bool goes_flagged_by_grid(const Crew &team, int &blocks, size_t bytes, uint32_t &part) {
+  if (far_only || !team.told.direct || team.n < 2 || bytes == 0 || bytes % 3 == 0) return false;
+  if ((size_t)(team.handle & DUSHMEM_IMPL_TEAM_SLOT) >= area_count) return false;
+  const size_t all = (bytes + 7) / 8, each = (all + (size_t)blocks - 1) / (size_t)blocks * 8;
+  if (each > team.for_grid().cell / 2) return false;
+  part = (uint32_t)each;
+  blocks = (int)((bytes + each - 1) / each);
+  calls_of_flagged++;
+  return true;
+}
+
 // ---- Moves ----
 
 enum moves { fcollect_of, alltoall_of, alltoall_in_place, broadcast_of, broadcast_in_place };
@@ -121,6 +145,15 @@ static void launch_move(moves what, int blocks, int threads, const Crew &team, c
   const uint64_t d = address(to), s = address(in_place ? to : from);
   if (far_only) blocks = 1;
   unsigned shift;
+  uint32_t part;
+  if (goes_flagged_by_grid(team, blocks, bytes, part)) {
+    const dushmem_k_few few = team.for_grid();
+    if (what == broadcast_of || what == broadcast_in_place)
+      dushmem_k_flagged_broadcast<<<blocks, threads>>>(few, d, s, (uint32_t)bytes, part, root);
+    else
+      dushmem_k_flagged_exchange<<<blocks, threads>>>(few, d, s, (uint32_t)bytes, part, what != fcollect_of);
+    return;
+  }
   if (goes_few(team, blocks, bytes, shift)) {
     const dushmem_k_few few = team.told.few;
     if (what == broadcast_of || what == broadcast_in_place)
@@ -263,7 +296,11 @@ static void launch_reduce(int blocks, int threads, const Crew &team, char *to, c
                           bool own_block) {
   const size_t bytes = n * size_of_type(type);
   unsigned shift;
-  if (goes_few(team, blocks, bytes, shift) && size_of_type(type) <= 8)
+  uint32_t part;
+  if (size_of_type(type) <= 8 && goes_flagged_by_grid(team, blocks, bytes, part))
+    dushmem_k_flagged_reduce<<<blocks, threads>>>(team.for_grid(), address(to), address(from), (uint32_t)bytes, part, type, op,
+                                                  own_block);
+  else if (goes_few(team, blocks, bytes, shift) && size_of_type(type) <= 8)
     dushmem_k_few_reduce<<<1, threads>>>(team.told.few, address(to), address(from), (uint32_t)bytes, shift, type, op, own_block);
   else if (far_only)
     dushmem_k_far_reduce<<<1, threads>>>(team.handle, address(to), address(from), n, type, op, own_block);
@@ -504,6 +541,11 @@ int main(int argc, char **argv) {
   dest = space.dest;
   source = space.source;
   reference = (char *)dushmem_malloc(room);
+  // As the library has them: zeros at first.
+  areas = (char *)dushmem_malloc(area_count * area_bytes);
+  OK(cudaMemset(areas, 0, area_count * area_bytes));
+  settle();
+  dushmem_barrier_all();
   for (dushmem_team_t team : make_teams()) {
     check_team(Crew(team), team == DUSHMEM_TEAM_WORLD);
     check_in_a_stream(Crew(team), space);
@@ -519,6 +561,9 @@ int main(int argc, char **argv) {
   check_waits();
   if (!far_only && Crew(DUSHMEM_TEAM_WORLD).told.direct && calls_of_few * 10 < calls)
     failures++, std::printf("PE %d: %u of %u calls were those of few members\n", dushmem_my_pe(), calls_of_few, calls);
+  if (!far_only && dushmem_n_pes() > 1 && Crew(DUSHMEM_TEAM_WORLD).told.direct && calls_of_flagged * 10 < calls)
+    failures++, std::printf("PE %d: %u calls were made by grids with words, %u by others\n", dushmem_my_pe(), calls_of_flagged, calls);
+  dushmem_free(areas);
   dushmem_free(reference);
   return finish(space);
 }

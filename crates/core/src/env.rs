@@ -115,6 +115,8 @@ pub struct Settings {
     pub stream_few: usize,
     /// Most bytes that a kernel copies for a put or get in a stream, between memories of devices.
     pub stream_copy: usize,
+    /// Most bytes that a PE sends in a collective in a stream as words with the call's number, to all members together.
+    pub stream_flagged: usize,
     /// Teams that one PE can be a member of at the same time, predefined ones included.
     pub team_slots: usize,
     /// Path to peers.
@@ -297,14 +299,19 @@ impl Settings {
             }
             device_heap = Some(size.bytes);
         }
-        let mut stream_copy = 8 << 10;
-        if let Some(found) = find("STREAM_COPY") {
+        let size_of = |name: &str, unset: u64, most: u64| -> Result<u64> {
+            let Some(found) = find(name) else { return Ok(unset) };
             let size = Size::parse(&found.value).map_err(|why| bad(&found, why))?;
             if !size.rest.is_empty() {
                 return Err(bad(&found, "not a size; a number of bytes, or with K, M, G or T"));
             }
-            stream_copy = size.bytes;
-        }
+            if size.bytes > most {
+                return Err(bad(&found, "too large: at most 64M"));
+            }
+            Ok(size.bytes)
+        };
+        let stream_copy = size_of("STREAM_COPY", 8 << 10, u64::MAX)?;
+        let stream_flagged = size_of("STREAM_FLAGGED", 2 << 20, 64 << 20)?;
         let device = match find("DEVICE") {
             None => DeviceKind::Auto,
             Some(found) => match found.value.trim().to_ascii_lowercase().as_str() {
@@ -384,6 +391,7 @@ impl Settings {
             strict: switch("STRICT")?.unwrap_or(false),
             stream_few: number("STREAM_FEW", 8, 0, 8)? as usize,
             stream_copy: stream_copy as usize,
+            stream_flagged: stream_flagged as usize,
             team_slots: number("TEAM_SLOTS", team_slots, 8, 2048)? as usize,
             transport,
             loopback_seed: number("LOOPBACK_SEED", 1, 0, u64::MAX)?,

@@ -231,47 +231,69 @@ struct in_blocks {
   }
 };
 
-/* In place the blocks of two members change places: each of both sees to one half, and reads all before it writes. */
-DUSHMEM_IMPL_FN void grid_alltoall(grid_call &is, char *dest, const char *source, size_t bytes) {
-  constexpr int at_once = 2;
+/* The blocks for the members from `first` on behind the own one, before `end`. In place the blocks of two members change places:
+ * each of both sees to one half, and reads all before it writes. */
+template <bool Swaps>
+DUSHMEM_IMPL_APART void exchange_units(const grid_call &is, const uint64_t *dests, const char *source, size_t bytes, int first,
+                                       int end, share_of share) {
+  constexpr int at_once = Swaps ? 2 : 4;
   const members &team = is.team;
-  const grid_places &all = meet_members(is, source, dest + (size_t)team.me * bytes);
-  const share_of share = own_share(is);
   const size_t units = (bytes + 15) / 16, low = units / 2, high = units - low;
-  const bool swaps = dest == source;
   /* Of each block as many units as the larger half has. */
-  const size_t most = swaps ? high : units;
-  in_blocks next{swaps ? 1 : 0, share.first};
+  const size_t most = Swaps ? high : units;
+  in_blocks next{first, share.first};
   DUSHMEM_IMPL_ROLLED
-  for (next.settle(most, team.n); next.k < team.n;) {
+  for (next.settle(most, end); next.k < end;) {
     char *here[at_once], *there[at_once];
     size_t count[at_once];
     for (int i = 0; i < at_once; i++) {
       here[i] = there[i] = nullptr;
       count[i] = 0;
-      if (next.k >= team.n) continue;
+      if (next.k >= end) continue;
       const int r = behind(team, next.k);
-      const size_t unit = next.unit + (swaps && team.me > r ? low : 0);
-      const bool part = !swaps || next.unit < (team.me > r ? high : low);
-      if (part) {
+      const size_t unit = next.unit + (Swaps && team.me > r ? low : 0);
+      if (!Swaps || next.unit < (team.me > r ? high : low)) {
         here[i] = (char *)source + (size_t)r * bytes + unit * 16;
-        there[i] = place(all.dests, r, unit * 16);
+        there[i] = place(dests, r, unit * 16);
         count[i] = bytes - unit * 16;
       }
       next.unit += share.step;
-      next.settle(most, team.n);
+      next.settle(most, end);
     }
     chunk mine[at_once] = {}, theirs[at_once] = {};
     for (int i = 0; i < at_once; i++)
       if (count[i] != 0) {
         mine[i] = load_unit(here[i], count[i]);
-        if (swaps) theirs[i] = load_unit(there[i], count[i]);
+        if (Swaps) theirs[i] = load_unit(there[i], count[i]);
       }
     for (int i = 0; i < at_once; i++)
       if (count[i] != 0) {
         store_unit(there[i], mine[i], count[i]);
-        if (swaps) store_unit(here[i], theirs[i], count[i]);
+        if (Swaps) store_unit(here[i], theirs[i], count[i]);
       }
+  }
+}
+
+/* Over links, which some multiprocessors fill, others copy the own block meanwhile: one that does both does neither faster. */
+DUSHMEM_IMPL_FN bool copies_own_beside(const grid_call &is) {
+#ifdef DUSHMEM_EMU
+  return is.blocks >= 3;
+#else
+  return is.blocks >= 16 && !near();
+#endif
+}
+
+DUSHMEM_IMPL_FN void grid_alltoall(grid_call &is, char *dest, const char *source, size_t bytes) {
+  const grid_places &all = meet_members(is, source, dest + (size_t)is.team.me * bytes);
+  const int n = is.team.n;
+  if (dest == source) {
+    exchange_units<true>(is, all.dests, source, bytes, 1, n, own_share(is));
+  } else {
+    const unsigned beside = copies_own_beside(is) ? (is.blocks + 3) / 4 : 0, others = is.blocks - beside;
+    const bool own = is.block >= others;
+    const size_t first = (own ? is.block - others : is.block) * (size_t)block_size() + thread_number();
+    const share_of share{first, (own ? beside : others) * (size_t)block_size()};
+    exchange_units<false>(is, all.dests, source, bytes, beside == 0 || own ? 0 : 1, own ? 1 : n, share);
   }
   end_grid(is);
 }

@@ -246,6 +246,19 @@ template <class Ends, class S> DUSHMEM_IMPL_FN void move_overlapped(chunk *to, c
 /* Where that pays: fewer chunks a thread are all under way at once, and with more warps some store while others load. */
 template <class Ends, class S> DUSHMEM_IMPL_FN bool overlaps_warps(S s) { return Ends::near && size(s) > 64 && size(s) <= 256; }
 
+/* A large block's, of which each thread has few: all warps have a share, and a thread two loads under way, while other warps store. */
+template <class Ends, class S> DUSHMEM_IMPL_FN void move_in_rounds(chunk *to, const chunk *from, unsigned count, S s) {
+  const unsigned threads = size(s);
+  DUSHMEM_IMPL_ROLLED
+  for (unsigned i = rank(s); i < count; i += 2 * threads) {
+    const chunk first = Ends::load(from + i);
+    chunk second = {};
+    if (i + threads < count) second = Ends::load(from + i + threads);
+    Ends::store(to + i, first);
+    if (i + threads < count) Ends::store(to + i + threads, second);
+  }
+}
+
 /* A block's have to be whole warps. Large blocks have no more loads under way in longer copies either, and two loops of others
  * take no longer than a call. */
 template <class Ends, class S> DUSHMEM_IMPL_FN bool are_few(size_t count, S s) {
@@ -257,6 +270,7 @@ template <class Ends, class S> DUSHMEM_IMPL_FN void move_short(chunk *to, const 
   const unsigned r = rank(s), threads = size(s);
   if (count <= threads) return Ends::store(to + r, Ends::load(from + r));
   if (overlaps_warps<Ends>(s) && count > short_depth * threads) return move_overlapped<Ends>(to, from, count, s);
+  if (threads > 256 && count <= short_depth * threads) return move_in_rounds<Ends>(to, from, count, s);
   const unsigned first = r / width_of_warp * (short_depth * width_of_warp) + r % width_of_warp;
   to += first, from += first;
   DUSHMEM_IMPL_ROLLED

@@ -55,6 +55,8 @@ struct Offer {
     granule: u64,
     /// Most bytes of a slice, as the environment says; 0: it does not.
     most: u64,
+    /// Most bytes that a collective sends as words with its number, as the environment says.
+    flagged: u64,
     pid: u32,
     processors: u32,
     /// [`offered`]
@@ -109,7 +111,9 @@ fn agree(offers: &[Offer]) -> Agreed {
     let asked = offers.iter().map(|offer| offer.blocks).filter(|&blocks| blocks > 0).min();
     let most = asked.unwrap_or(if devices > 1 { Agreed::LINK_BLOCKS } else { Agreed::MOST_BLOCKS });
     let blocks = resident.unwrap_or(1).min(most).clamp(1, Agreed::MOST_BLOCKS);
-    Agreed { sharing, on_one, devices, blocks }
+    let waits = sharing != Sharing::Turns && (2..=Agreed::MOST_FLAGGED).contains(&offers.len());
+    let flagged = offers.iter().map(|offer| offer.flagged as usize).min().filter(|_| waits).unwrap_or(0);
+    Agreed { sharing, on_one, devices, blocks, flagged }
 }
 
 /// Whether PEs are threads of one process.
@@ -122,7 +126,9 @@ fn plan(offers: &[Offer], slots: usize, heap_size: u64) -> Result<Plan> {
     let chunks = offers.iter().all(|offer| offer.chunks != 0);
     let granule = offers.iter().map(|offer| offer.granule.max(4096)).max().unwrap_or(4096) as usize;
     let memory = offers.iter().map(|offer| offer.memory).min().unwrap_or(0);
-    let mut plan = Plan { pes: offers.len(), slots, slice: 0, stride: 0, granule };
+    // A word is half data; and one call's are read while the next one's arrive.
+    let flagged = agree(offers).flagged * 4;
+    let mut plan = Plan { pes: offers.len(), slots, slice: 0, stride: 0, granule, flagged };
     let own = plan.heap_at() as u64;
     // A heap that is one chunk takes all its memory at once.
     let most = match offers[0].most {
@@ -193,6 +199,7 @@ impl World {
         mine.most = settings.device_heap.unwrap_or(0);
         mine.host = (settings.heap_kind == HeapKind::Host).into();
         mine.blocks = settings.collective_blocks;
+        mine.flagged = settings.stream_flagged as u64;
         match &listener {
             Ok((_, token)) => mine.token = *token,
             Err(_) => mine.state = offered::ERROR,
@@ -459,6 +466,20 @@ mod tests {
         // Each has the whole device in its turn; threads of a process share it.
         assert_eq!(at_once(&[offer(1, 10, false), offer(1, 11, false)]), 1);
         assert_eq!(at_once(&[offer(1, 10, false), offer(1, 10, false), offer(2, 10, false)]), 2);
+    }
+
+    #[test]
+    fn words_of_grids_are_for_few_pes_whose_kernels_may_wait() {
+        let of = |device: u8, flagged| Offer { flagged, ..offer(device, device.into(), true) };
+        let flagged = |offers: &[Offer]| (agree(offers).flagged, plan(offers, 256, 1 << 30).unwrap().flagged);
+        assert_eq!(flagged(&[of(1, 2 << 20), of(2, 1 << 20)]), (1 << 20, 4 << 20));
+        assert_eq!(flagged(&[of(1, 2 << 20), of(2, 0)]), (0, 0));
+        assert_eq!(flagged(&[of(1, 2 << 20)]), (0, 0));
+        let many = |n| (1..=n).map(|device| of(device, 2 << 20)).collect::<Vec<_>>();
+        assert_eq!(flagged(&many(8)), (2 << 20, 8 << 20));
+        assert_eq!(flagged(&many(9)), (0, 0));
+        let turns = [1, 2].map(|pid| Offer { flagged: 2 << 20, ..offer(1, pid, false) });
+        assert_eq!(flagged(&turns), (0, 0));
     }
 
     #[test]

@@ -66,6 +66,9 @@ pub struct Agreed {
     /// Most blocks of a collective kernel that can run at the same time on every PE, at least 1: the same number on
     /// all PEs.
     pub blocks: u32,
+    /// Most bytes that a member of the world's team sends in a collective as words with the call's number, to all members
+    /// together; 0 where they are too many, or take turns.
+    pub flagged: usize,
 }
 
 impl Agreed {
@@ -74,6 +77,9 @@ impl Agreed {
     /// Blocks, where PEs have different devices and nobody says how many: so many fill the link between two of them, and
     /// leave multiprocessors to the program.
     pub const LINK_BLOCKS: u32 = 64;
+
+    /// PEs of a world that sends such words.
+    pub const MOST_FLAGGED: usize = 8;
 
     /// PEs, at most, whose kernels are on one device at the same time, and have to be resident beside each other. Where
     /// PEs take turns each has all of the device in its turn.

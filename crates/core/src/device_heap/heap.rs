@@ -34,6 +34,8 @@ pub(super) struct Plan {
     /// Bytes from one slice to the next.
     pub(super) stride: usize,
     pub(super) granule: usize,
+    /// Bytes of the words that blocks of grids send with their numbers.
+    pub(super) flagged: usize,
 }
 
 impl Plan {
@@ -47,9 +49,14 @@ impl Plan {
         (self.streams_at() + self.slots * stream_bytes(self.pes)).next_multiple_of(64)
     }
 
+    /// Where the words begin in a slice that blocks of grids send with their numbers.
+    pub(super) fn flagged_at(&self) -> usize {
+        (self.tables_at() + Tables::bytes(self.pes, self.slots)).next_multiple_of(4096)
+    }
+
     /// Where the heap begins in a slice.
     pub(super) fn heap_at(&self) -> usize {
-        (self.tables_at() + Tables::bytes(self.pes, self.slots)).next_multiple_of(64 << 10)
+        (self.flagged_at() + self.flagged).next_multiple_of(64 << 10)
     }
 }
 
@@ -201,6 +208,13 @@ impl DeviceHeap {
     /// team's. [`DeviceHeap::peer`] leads to those of the others.
     pub fn stream_slot(&self, slot: usize) -> usize {
         self.streams + slot * stream_bytes(self.plan.pes)
+    }
+
+    /// Own address and bytes of the words that blocks of grids send with their numbers, of which [`Agreed::flagged`] bytes are
+    /// data of a call: zero at first; `None` where kernels of other PEs are not to be waited for, or reach none.
+    pub fn flagged_words(&self) -> Option<(usize, usize)> {
+        (self.slice != 0 && self.plan.flagged != 0)
+            .then(|| (self.slice + self.plan.flagged_at(), self.plan.flagged))
     }
 
     /// Words of each of these arrays.

@@ -21,6 +21,25 @@ pub const MODELS: &[Model] = &[
     Model { name: "dushmem_k_few_reduce", sizes: &[FEW, 8, 8, 4, 4, 4, 4, 4], run: few_reduce, quick: false },
     Model { name: "dushmem_k_few_exchange", sizes: &[FEW, 8, 8, 4, 4, 4], run: few_exchange, quick: false },
     Model { name: "dushmem_k_few_broadcast", sizes: &[FEW, 8, 8, 4, 4, 4], run: few_broadcast, quick: false },
+    // And in the blocks of a grid.
+    Model {
+        name: "dushmem_k_flagged_reduce",
+        sizes: &[FEW, 8, 8, 4, 4, 4, 4, 4],
+        run: flagged_reduce,
+        quick: false,
+    },
+    Model {
+        name: "dushmem_k_flagged_exchange",
+        sizes: &[FEW, 8, 8, 4, 4, 4],
+        run: flagged_exchange,
+        quick: false,
+    },
+    Model {
+        name: "dushmem_k_flagged_broadcast",
+        sizes: &[FEW, 8, 8, 4, 4, 4],
+        run: flagged_broadcast,
+        quick: false,
+    },
     // For members that are reached by the proxy. These do that by themselves where it is needed.
     Model { name: "dushmem_k_far_reduce", sizes: &[4, 8, 8, 8, 4, 4, 4], run: reduce, quick: false },
     Model { name: "dushmem_k_far_fcollect", sizes: &[4, 8, 8, 8], run: fcollect, quick: false },
@@ -31,6 +50,8 @@ pub const MODELS: &[Model] = &[
 /// Bytes of `dushmem_k_few`, and its members.
 const FEW: usize = 136;
 const MOST_FEW: usize = 8;
+/// Blocks that send words: `dushmem_k_flagged_blocks`.
+const MOST_BLOCKS: usize = 64;
 
 /// Bytes in front of a slot's arrays.
 const HEAD: usize = 64;
@@ -72,7 +93,7 @@ impl<'a> Team<'a> {
     }
 
     /// The team that the first argument is: what the host says of it has to be what the state says.
-    fn few(call: &'a Call<'a>) -> Out<Team<'a>> {
+    fn few(call: &'a Call<'a>, blocks: usize) -> Out<Team<'a>> {
         let state = State::of(call)?;
         let all = call.words(0);
         let (slot, arrays, buffers) = (all[0] as usize, all[1] as usize, all[2] as usize);
@@ -86,9 +107,9 @@ impl<'a> Team<'a> {
             if rank.is_multiple_of(2) { low as i32 } else { high as i32 }
         };
         let pes: Vec<i32> = (0..n).map(pe).collect();
-        // Both parities of the buffers lie in each member's slot, where the delta says.
+        // Both parities of the buffers lie behind each member's slot, where the delta says: of one block, or of a grid's.
         for (rank, &pe) in pes.iter().enumerate() {
-            let found = state.peer(slot, buffers - slot + 2 * n * cell, pe)?;
+            let found = state.peer(slot, buffers - slot + 2 * blocks * n * cell, pe)?;
             let said = slot.wrapping_add_signed(all[5 + rank] as i64 as isize);
             if found != Some(said) {
                 return Err(call.fault(&format!("PE {pe}'s slot is at {found:x?}, not {said:#x}")));
@@ -106,6 +127,20 @@ impl<'a> Team<'a> {
             return Ok(());
         }
         Err(call.fault(&format!("{bytes} bytes, {} blocks, shift {shift}", call.launch.blocks)))
+    }
+
+    /// Whether each block's part fits into its buffers, and all of the data into the parts.
+    fn check_divided(&self, bytes: usize, part: usize) -> Out {
+        let call = self.call();
+        let (cell, blocks) = ((call.words(0)[3] >> 32) as usize, call.launch.blocks as usize);
+        let right = part.is_multiple_of(8)
+            && part <= cell / 2
+            && (1..=MOST_BLOCKS).contains(&blocks)
+            && bytes.div_ceil(part.max(1)) == blocks;
+        if right {
+            return Ok(());
+        }
+        Err(call.fault(&format!("{bytes} bytes in {blocks} blocks of {part}, with buffers of {cell}")))
     }
 
     fn call(&self) -> &'a Call<'a> {
@@ -197,29 +232,57 @@ fn combine(team: &Team<'_>, dest: usize, source: usize, len: usize, what: Comput
 }
 
 fn few_sync(call: &Call<'_>) -> Out {
-    Team::few(call)?.meet()
+    Team::few(call, 1)?.meet()
 }
 
 /// The team, destination, source and bytes of a short call.
 fn short<'a>(call: &'a Call<'a>) -> Out<(Team<'a>, usize, usize, usize)> {
-    let (team, len) = (Team::few(call)?, call.size(3));
+    let (team, len) = (Team::few(call, 1)?, call.size(3));
     team.check_short(len, call.word(4))?;
     Ok((team, call.size(1), call.size(2), len))
 }
 
+/// The same of a call that is divided among the blocks of a grid.
+fn divided<'a>(call: &'a Call<'a>) -> Out<(Team<'a>, usize, usize, usize)> {
+    let (team, len) = (Team::few(call, MOST_BLOCKS)?, call.size(3));
+    team.check_divided(len, call.size(4))?;
+    Ok((team, call.size(1), call.size(2), len))
+}
+
 fn few_reduce(call: &Call<'_>) -> Out {
-    let (team, dest, source, len) = short(call)?;
+    reduce_of(call, short(call)?)
+}
+
+fn flagged_reduce(call: &Call<'_>) -> Out {
+    reduce_of(call, divided(call)?)
+}
+
+fn reduce_of(call: &Call<'_>, (team, dest, source, len): (Team<'_>, usize, usize, usize)) -> Out {
     let what = Computes { kind: call.word(5) as u32, op: call.word(6) as u32, part: call.word(7) == 1 };
     combine(&team, dest, source, len, what)
 }
 
 fn few_exchange(call: &Call<'_>) -> Out {
-    let (team, dest, source, len) = short(call)?;
+    exchange_of(call, short(call)?)
+}
+
+fn flagged_exchange(call: &Call<'_>) -> Out {
+    exchange_of(call, divided(call)?)
+}
+
+fn exchange_of(call: &Call<'_>, (team, dest, source, len): (Team<'_>, usize, usize, usize)) -> Out {
     collect(&team, dest, len, if call.word(5) == 0 { source } else { source + team.rank * len })
 }
 
 fn few_broadcast(call: &Call<'_>) -> Out {
-    let (team, dest, source, len) = short(call)?;
+    broadcast_of(call, short(call)?)
+}
+
+fn flagged_broadcast(call: &Call<'_>) -> Out {
+    broadcast_of(call, divided(call)?)
+}
+
+fn broadcast_of(call: &Call<'_>, (team, dest, source, len): (Team<'_>, usize, usize, usize)) -> Out {
     team.gather(dest, len, |result| team.take(result, source, call.number(5) as usize))
 }
 

@@ -2,7 +2,7 @@
 //! the device, copies and kernels that wait for nobody, between meetings by memory operations (`turns`).
 use super::check::{Buffers, reached_target};
 use super::job::Target;
-use super::kernels::{self, COMBINE_ADDRESSES, Computes, Few};
+use super::kernels::{self, COMBINE_ADDRESSES, Computes, Few, Parts};
 use super::meet::Half;
 use super::queue::Launch;
 use super::stream::{Enqueue, Members};
@@ -24,6 +24,23 @@ fn free_blocks(bytes: usize) -> u32 {
     bytes.div_ceil(32 << 10).clamp(1, 264) as u32
 }
 
+/// How the kernels of a collective exchange data.
+enum Form {
+    /// By words with data and flag, in one block that gets the team as an argument; with the binary logarithm of the words.
+    Short(Few, u32),
+    /// The same in the blocks of a grid.
+    Flagged(Parts),
+    /// They load and store each other's buffers, between two meetings.
+    Direct,
+}
+
+impl Form {
+    /// A word holds elements of up to 8 bytes.
+    fn for_elements(self, bytes: usize) -> Form {
+        if bytes <= 8 { self } else { Form::Direct }
+    }
+}
+
 impl Enqueue<'_> {
     /// # Safety
     /// As for `World::broadcast`, whenever it runs.
@@ -39,9 +56,10 @@ impl Enqueue<'_> {
         checks::root(root, n)?;
         let data = Buffers { dest, dest_len: bytes, source, source_len: bytes, align: 1, in_place: true };
         let steps = |places: &Places| turns::broadcast(places, root as usize, bytes);
-        let kernel = |to, from| match self.short(members, bytes) {
-            Some((few, shift)) => kernels::few_broadcast(&few, shift, to, from, bytes, root),
-            None => {
+        let kernel = |to, from| match self.form(members, bytes) {
+            Form::Short(few, shift) => kernels::few_broadcast(&few, shift, to, from, bytes, root),
+            Form::Flagged(parts) => kernels::flagged_broadcast(&parts, to, from, bytes, root),
+            Form::Direct => {
                 let blocks = blocks(bytes.div_ceil(n), self.job.blocks());
                 kernels::broadcast(blocks, members.handle, to, from, bytes, root)
             }
@@ -62,9 +80,10 @@ impl Enqueue<'_> {
         let dest_len = checks::bytes_of_all("nelems", bytes, 1, members.pes.len())?;
         let data = Buffers { dest, dest_len, source, source_len: bytes, align: 1, in_place: false };
         let steps = |places: &Places| turns::fcollect(places, bytes);
-        let kernel = |to, from| match self.short(members, bytes) {
-            Some((few, shift)) => kernels::few_exchange(&few, shift, to, from, bytes, false),
-            None => {
+        let kernel = |to, from| match self.form(members, bytes) {
+            Form::Short(few, shift) => kernels::few_exchange(&few, shift, to, from, bytes, false),
+            Form::Flagged(parts) => kernels::flagged_exchange(&parts, to, from, bytes, false),
+            Form::Direct => {
                 let blocks = blocks(bytes, self.job.blocks());
                 kernels::fcollect(blocks, members.handle, to, from, bytes)
             }
@@ -85,9 +104,10 @@ impl Enqueue<'_> {
         let total = checks::bytes_of_all("nelems", bytes, 1, members.pes.len())?;
         let data = Buffers { dest, dest_len: total, source, source_len: total, align: 1, in_place: true };
         let steps = |places: &Places| turns::alltoall(places, bytes, dest == source);
-        let kernel = |to, from| match self.short(members, bytes) {
-            Some((few, shift)) => kernels::few_exchange(&few, shift, to, from, bytes, true),
-            None => {
+        let kernel = |to, from| match self.form(members, bytes) {
+            Form::Short(few, shift) => kernels::few_exchange(&few, shift, to, from, bytes, true),
+            Form::Flagged(parts) => kernels::flagged_exchange(&parts, to, from, bytes, true),
+            Form::Direct => {
                 let blocks = blocks(total, self.job.blocks());
                 kernels::alltoall(blocks, members.handle, to, from, bytes)
             }
@@ -112,9 +132,10 @@ impl Enqueue<'_> {
         let data = Buffers { dest, dest_len: len, source, source_len: len, align, in_place: true };
         self.fits(members, COMBINE_ADDRESSES / 2)?;
         let steps = |places: &Places| turns::reduce(places, n, elem, what);
-        let kernel = |to, from| match self.short(members, len).filter(|_| elem <= 8) {
-            Some((few, shift)) => kernels::few_reduce(&few, shift, to, from, len, what, false),
-            None => {
+        let kernel = |to, from| match self.form(members, len).for_elements(elem) {
+            Form::Short(few, shift) => kernels::few_reduce(&few, shift, to, from, len, what, false),
+            Form::Flagged(parts) => kernels::flagged_reduce(&parts, to, from, len, what, false),
+            Form::Direct => {
                 let blocks = blocks(len.div_ceil(all), self.job.blocks());
                 kernels::reduce(blocks, members.handle, to, from, n, what, false)
             }
@@ -139,9 +160,10 @@ impl Enqueue<'_> {
         let data = Buffers { dest, dest_len: len, source, source_len, align, in_place: true };
         self.fits(members, COMBINE_ADDRESSES - 1)?;
         let steps = |places: &Places| turns::reduce_scatter(places, n, elem, what, dest == source);
-        let kernel = |to, from| match self.short(members, len).filter(|_| elem <= 8) {
-            Some((few, shift)) => kernels::few_reduce(&few, shift, to, from, len, what, true),
-            None => {
+        let kernel = |to, from| match self.form(members, len).for_elements(elem) {
+            Form::Short(few, shift) => kernels::few_reduce(&few, shift, to, from, len, what, true),
+            Form::Flagged(parts) => kernels::flagged_reduce(&parts, to, from, len, what, true),
+            Form::Direct => {
                 let blocks = blocks(len, self.job.blocks());
                 kernels::reduce(blocks, members.handle, to, from, n, what, true)
             }
@@ -177,9 +199,18 @@ impl Enqueue<'_> {
         }
     }
 
-    /// Short data of few members go by a kernel that gets the team as an argument, with the binary logarithm of the words.
-    fn short(&self, members: &Members<'_>, bytes: usize) -> Option<(Few, u32)> {
-        self.few(members).and_then(|few| Some((few, few.takes(bytes)?)))
+    /// How data of that many bytes, from each member to each, go. Those of one block have the same words whether the kernel looks
+    /// its team up or not; so only the others have to be chosen alike by all members.
+    fn form(&self, members: &Members<'_>, bytes: usize) -> Form {
+        let short = self.few(members).and_then(|few| Some((few, few.takes(bytes)?)));
+        if let Some((few, shift)) = short {
+            return Form::Short(few, shift);
+        }
+        let flagged = self.job.flagged(members.slot, &members.pes, members.me);
+        // What is short on members with other settings goes in one block here, too.
+        let flagged = flagged.filter(|(few, _)| few.takes(bytes).is_none());
+        let parts = flagged.and_then(|(few, area)| few.divided(&area, bytes, self.job.blocks()));
+        parts.map_or(Form::Direct, Form::Flagged)
     }
 
     /// Kernels of PEs that take turns have the addresses of all members in their arguments.

@@ -1,6 +1,6 @@
 //! The job as operations in streams see it, and where the engine's calls come in.
 use super::job::{Job, Target, TeamSlot, WordAt};
-use super::kernels::{Few, MOST_FEW};
+use super::kernels::{Area, Few, MOST_FEW};
 use super::queue::Capture;
 use super::stream::OnStream;
 use crate::device;
@@ -34,6 +34,8 @@ pub struct InWorld {
     /// Most members whose kernels get them as an argument.
     most_few: usize,
     copied_by_kernel: usize,
+    /// Words of the world's slot that blocks of grids send.
+    flagged: Option<Area>,
     /// What leads from an own address to a PE's copy.
     delta: Box<[isize]>,
     /// Where the words of team slots begin that streams use, and how far one is from the next; the same of the slots.
@@ -69,11 +71,35 @@ impl InWorld {
             reached: (0..n).map(|pe| world.kernels_reach(pe)).collect(),
             most_few: settings.stream_few.min(MOST_FEW),
             copied_by_kernel: if turns { 0 } else { settings.stream_copy },
+            flagged: heap.flagged_words().map(|(at, bytes)| Area {
+                at: at as u64,
+                bytes,
+                most_sent: agreed.flagged,
+            }),
             delta: (0..n).map(|pe| heap.peer(own, pe).wrapping_sub(own) as isize).collect(),
             words: (heap.stream_slot(0), heap.stream_slot(1) - heap.stream_slot(0)),
             slots: (own, slot(1) - own),
             row: heap.stream_words(),
         })
+    }
+
+    /// The team of these PEs, [`MOST_FEW`] at most.
+    fn told(&self, slot: usize, pes: &[u32], me: usize) -> Few {
+        let own = self.team_slot(slot);
+        let mut members = [(0, 0); MOST_FEW];
+        for (member, &pe) in members.iter_mut().zip(pes) {
+            *member = (pe, self.delta[pe as usize] as i64);
+        }
+        Few {
+            me,
+            slot: own.at,
+            arrays: own.array(Array::Sent),
+            buffers: own.buffers(),
+            words: self.row,
+            cell: DeviceSlot::cell(pes.len()),
+            members,
+            n: pes.len(),
+        }
     }
 
     fn world(&self) -> Result<Arc<World>> {
@@ -128,24 +154,12 @@ impl Job for InWorld {
     }
 
     fn few(&self, slot: usize, pes: &[u32], me: usize) -> Option<Few> {
-        if pes.len() > self.most_few || !self.is_direct(pes) {
-            return None;
-        }
-        let own = self.team_slot(slot);
-        let mut members = [(0, 0); MOST_FEW];
-        for (member, &pe) in members.iter_mut().zip(pes) {
-            *member = (pe, self.delta[pe as usize] as i64);
-        }
-        Some(Few {
-            me,
-            slot: own.at,
-            arrays: own.array(Array::Sent),
-            buffers: own.buffers(),
-            words: self.row,
-            cell: DeviceSlot::cell(pes.len()),
-            members,
-            n: pes.len(),
-        })
+        (pes.len() <= self.most_few && self.is_direct(pes)).then(|| self.told(slot, pes, me))
+    }
+
+    fn flagged(&self, slot: usize, pes: &[u32], me: usize) -> Option<(Few, Area)> {
+        let area = self.flagged.filter(|_| slot == handles::WORLD as usize && self.is_direct(pes))?;
+        Some((self.told(slot, pes, me), area))
     }
 
     fn copied_by_kernel(&self) -> usize {

@@ -1,5 +1,5 @@
 //! What operations in streams need to know of the job: who shares a device with whom, and where things are.
-use super::kernels::Few;
+use super::kernels::{Area, Few};
 use super::meet::Words;
 use dushmem_core::coll::device_slot::{DeviceSlot, Words as Array};
 use dushmem_core::device_heap::driver::Sharing;
@@ -83,6 +83,10 @@ pub trait Job: Debug + Send + Sync {
     /// What a kernel has to know of these members, of whom this PE is `me`, and their team slot of that number; `None` where
     /// they are too many, or don't all reach each other: the same on all of them but for the settings.
     fn few(&self, slot: usize, pes: &[u32], me: usize) -> Option<Few>;
+
+    /// What the kernels of a grid have to know whose blocks exchange words with data and flag, and where these words are; `None`
+    /// where those of that team slot have none: the same on all of them.
+    fn flagged(&self, slot: usize, pes: &[u32], me: usize) -> Option<(Few, Area)>;
 
     /// Most bytes that a kernel copies instead of the driver, between memories of devices.
     fn copied_by_kernel(&self) -> usize;

@@ -21,6 +21,9 @@ const FEW_WORDS: usize = 5 + MOST_FEW + MOST_FEW / 2;
 /// those that look teams up have more threads.
 const FEW_THREADS: usize = 256;
 const FEW_SENT: usize = 2048;
+/// Most blocks, and threads, of those that divide longer data: `dushmem_k_flagged_blocks` of kernels/flagged.h.
+const FLAGGED_BLOCKS: usize = 64;
+const FLAGGED_THREADS: usize = 256;
 
 /// What a kernel has to know of a team of few members that reach each other: nothing is looked up then.
 #[derive(Clone, Copy, Debug)]
@@ -69,9 +72,83 @@ impl Few {
         (bytes > 0 && bytes <= self.cell / 2 && self.n * places <= FEW_SENT).then(|| places.ilog2())
     }
 
+    /// How so many bytes from each to each are divided among the blocks of a grid, whose words lie in `area`; `None` where they
+    /// are too many.
+    pub fn divided(&self, area: &Area, bytes: usize, most_blocks: u32) -> Option<Parts> {
+        let words = bytes.div_ceil(8);
+        let blocks =
+            words.div_ceil(FLAGGED_THREADS).clamp(1, FLAGGED_BLOCKS.min(most_blocks.max(1) as usize));
+        let part = words.div_ceil(blocks) * 8;
+        // Rounding may leave the last ones without a part.
+        let blocks = bytes.div_ceil(part.max(8)) as u32;
+        let cell = area.cell(self.n);
+        let fits = bytes > 0 && bytes <= area.most_sent / self.n && part <= cell / 2;
+        fits.then_some(Parts { few: Few { buffers: area.at, cell, ..*self }, blocks, part })
+    }
+
     fn threads(&self, shift: u32) -> u32 {
         (self.n << shift).next_multiple_of(32).min(FEW_THREADS) as u32
     }
+}
+
+/// Where the words of grids with data and flag lie in the own memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Area {
+    /// Its beginning.
+    pub at: u64,
+    /// Its bytes.
+    pub bytes: usize,
+    /// Most bytes that a member sends so, to all members together.
+    pub most_sent: usize,
+}
+
+impl Area {
+    /// Bytes of what a block of each of `n` members sends.
+    fn cell(&self, n: usize) -> usize {
+        self.bytes / (2 * FLAGGED_BLOCKS * n) / 16 * 16
+    }
+}
+
+/// Data divided among the blocks of a grid.
+#[derive(Clone, Copy, Debug)]
+pub struct Parts {
+    few: Few,
+    blocks: u32,
+    /// Bytes of each block.
+    part: usize,
+}
+
+impl Parts {
+    fn launch(&self, kernel: &'static str, dest: u64, source: u64, bytes: usize) -> Launch {
+        let args = self.few.args().word(dest).word(source).word(bytes as u64).word(self.part as u64);
+        launch(kernel, self.blocks, FLAGGED_THREADS as u32, args)
+    }
+}
+
+/// As [`few_exchange`].
+pub fn flagged_exchange(parts: &Parts, dest: u64, source: u64, bytes: usize, all_to_all: bool) -> Launch {
+    let launch = parts.launch("dushmem_k_flagged_exchange", dest, source, bytes);
+    Launch { args: launch.args.word(all_to_all.into()), ..launch }
+}
+
+/// As [`few_broadcast`].
+pub fn flagged_broadcast(parts: &Parts, dest: u64, source: u64, bytes: usize, root: i32) -> Launch {
+    let launch = parts.launch("dushmem_k_flagged_broadcast", dest, source, bytes);
+    Launch { args: launch.args.int(root), ..launch }
+}
+
+/// As [`few_reduce`].
+pub fn flagged_reduce(
+    parts: &Parts,
+    dest: u64,
+    source: u64,
+    bytes: usize,
+    what: Computes,
+    scatter: bool,
+) -> Launch {
+    let launch = parts.launch("dushmem_k_flagged_reduce", dest, source, bytes);
+    let args = launch.args.word(what.kind as u64).word(what.op as u64).word(scatter.into());
+    Launch { args, ..launch }
 }
 
 /// Sync, or barrier, of few members; requests to the proxy are not completed.
@@ -238,4 +315,46 @@ pub fn wait_all(what: &WaitAll, mark: u64) -> Launch {
     let args =
         args.word(what.status).word(what.cmp as u64).word(what.values).word(what.each.into()).word(mark);
     launch("dushmem_k_wait_all", 1, 32, args)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn few(n: usize) -> Few {
+        let (slot, arrays, buffers) = (4096, 8192, 16384);
+        Few { me: 0, slot, arrays, buffers, words: 8, cell: 64, members: [(0, 0); MOST_FEW], n }
+    }
+
+    #[test]
+    fn parts_of_blocks_are_all_of_the_data_and_fit_into_their_buffers() {
+        for n in 2..=MOST_FEW {
+            let area = Area { at: 1 << 20, bytes: 8 << 20, most_sent: 2 << 20 };
+            for bytes in
+                (0..14).chain((0..=22).flat_map(|power| [(1 << power) - 1, 1 << power, (1 << power) + 5]))
+            {
+                for most_blocks in [0, 1, 3, 64, 128] {
+                    let Some(Parts { few, blocks, part }) = few(n).divided(&area, bytes, most_blocks) else {
+                        assert!(
+                            bytes == 0
+                                || bytes * n > 2 << 20
+                                || most_blocks < 64
+                                || bytes > area.cell(n) * 32,
+                            "{bytes} bytes of {n} members, {most_blocks} blocks"
+                        );
+                        continue;
+                    };
+                    let blocks = blocks as usize;
+                    assert!(part.is_multiple_of(8) && 2 * part <= few.cell && few.cell.is_multiple_of(16));
+                    assert!(
+                        (blocks - 1) * part < bytes && bytes <= blocks * part,
+                        "{bytes}: {blocks} of {part}"
+                    );
+                    assert!(blocks <= (most_blocks as usize).clamp(1, FLAGGED_BLOCKS));
+                    // Both parities of the last block's last member.
+                    assert!(2 * FLAGGED_BLOCKS * n * few.cell <= area.bytes);
+                }
+            }
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! Records while the driver keeps a call that makes memory waiting.
 use super::*;
 use crate::on_stream::job::{Target, TeamSlot, WordAt};
-use crate::on_stream::kernels::Few;
+use crate::on_stream::kernels::{Area, Few};
 use crate::on_stream::queue::{Capture, HostFunction, Launch, Place, Rows};
 use dushmem_core::device::StreamHandle;
 use dushmem_core::device_heap::driver::Sharing;
@@ -38,6 +38,10 @@ impl Job for Alone {
     fn is_direct(&self, _pes: &[u32]) -> bool {
         true
     }
+    fn flagged(&self, _slot: usize, _pes: &[u32], _me: usize) -> Option<(Few, Area)> {
+        None
+    }
+
     fn few(&self, _slot: usize, _pes: &[u32], _me: usize) -> Option<Few> {
         None
     }
