@@ -27,7 +27,8 @@ fn a_pe_that_exits_with_a_code_before_finalize_ends_the_job() {
 
 #[test]
 fn a_pe_that_leaves_without_finalize_ends_the_job_when_others_wait() {
-    let outcome = pes(3, "join 1:exit=0 hold").run();
+    // Of two: among more the one that waits first is named, and that is anyone on a busy machine.
+    let outcome = pes(2, "join 1:exit=0 hold").run();
     assert!(outcome.time < Duration::from_secs(5), "{outcome:?}");
     outcome.failure(1, &["PE 1 (pid ", "without finalize", "PE 0 waits in barrier_all"]);
     let outcome = pes(3, "2:exit=0 join hold").run();
