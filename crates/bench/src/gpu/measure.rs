@@ -114,7 +114,8 @@ impl Measured {
     /// How many times faster dushmem is than the fastest of the others that take any buffer of their heap's. NCCL's windows, which
     /// a program registers for NCCL's own calls, have a column, and no target.
     pub fn ratio(&self) -> Option<Estimate> {
-        let ratios = [Library::Nvshmem, Library::Nccl].into_iter().filter_map(|library| self.ratio_to(library));
+        let ratios =
+            [Library::Nvshmem, Library::Nccl].into_iter().filter_map(|library| self.ratio_to(library));
         ratios.min_by(|a, b| a.median.total_cmp(&b.median))
     }
 }
