@@ -54,7 +54,7 @@ __device__ static bool chosen(size_t bytes, int to, int from) {
 template <class S> __device__ static void meet(S s) { impl::sync(s); }
 
 template <class S>
-__global__ void copies(unsigned char *heap, unsigned char *local, size_t room, int every, unsigned long long *bad) {
+__global__ void __launch_bounds__(1024) copies(unsigned char *heap, unsigned char *local, size_t room, int every, unsigned long long *bad) {
   const S s{};
   const unit me = who(s);
   const int pe = (dushmem_my_pe() + 1) % dushmem_n_pes();
@@ -102,7 +102,7 @@ __global__ void copies(unsigned char *heap, unsigned char *local, size_t room, i
 }
 
 // The source is memory of the thread, or of the block; and so is what a get writes to.
-template <class S> __global__ void other_memory(unsigned char *heap, size_t room, unsigned long long *bad) {
+template <class S> __global__ void __launch_bounds__(1024) other_memory(unsigned char *heap, size_t room, unsigned long long *bad) {
   const S s{};
   const unit me = who(s);
   const int pe = (dushmem_my_pe() + 1) % dushmem_n_pes();
@@ -187,7 +187,7 @@ __global__ void by_scratch(unsigned char *heap, unsigned char *local, size_t mos
 
 // Block 0 puts elements whose bytes are all equal, again and again; block 1 looks at them meanwhile.
 template <class S, class T, class Whole>
-__global__ void tearing(unsigned char *heap, unsigned char *local, int *stop, int rounds, unsigned long long *bad) {
+__global__ void __launch_bounds__(1024) tearing(unsigned char *heap, unsigned char *local, int *stop, int rounds, unsigned long long *bad) {
   const S s{};
   const int pe = (dushmem_my_pe() + 1) % dushmem_n_pes();
   const int elements = 61, to = 1, from = 3; // in elements: not aligned alike, but each is aligned

@@ -106,6 +106,7 @@ int main(int argc, char **argv) {
     moves<thread_scope><<<1, 1>>>(space, team, large, rounds);
     moves<warp_scope><<<1, 32>>>(space, team, false, rounds);
   }
+  OK(cudaGetLastError());
   OK(cudaDeviceSynchronize());
   return finish(space);
 }

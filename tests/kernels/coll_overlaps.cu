@@ -63,6 +63,7 @@ int main(int argc, char **argv) {
   } else {
     overlaps<<<1, 32>>>((int *)space.dest, 100, what);
   }
+  OK(cudaGetLastError());
   OK(cudaDeviceSynchronize());
   return finish(space);
 }

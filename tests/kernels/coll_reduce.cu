@@ -186,6 +186,7 @@ template <class T, class Host> void halves(const Space &space, Host host, int wh
   case 2: reduce_halves<d::op::max, T><<<1, 64>>>(space, DUSHMEM_TEAM_WORLD, n); break;
   default: reduce_halves<d::op::min, T><<<1, 64>>>(space, DUSHMEM_TEAM_WORLD, n); break;
   }
+  OK(cudaGetLastError());
   OK(cudaDeviceSynchronize());
   const std::vector<unsigned short> kernels = look(to, n);
   CHECK(host(DUSHMEM_TEAM_WORLD, (T *)to, (const T *)from, n) == 0);
@@ -213,6 +214,7 @@ int main(int argc, char **argv) {
     if (large) every_operation<<<1, 40>>>(space, team);
     special_values<<<1, 1>>>(space, team);
   }
+  OK(cudaGetLastError());
   OK(cudaDeviceSynchronize());
   typedef dushmem_impl_half half_t;
   typedef dushmem_impl_bfloat16 bfloat_t;

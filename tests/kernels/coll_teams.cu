@@ -114,6 +114,7 @@ int main() {
   use_each<block_scope><<<4, 40>>>(space, handles);
   use_by_warps<<<1, 128>>>(space, handles);
   meet_by_warp_groups<<<1, 256>>>(space, handles);
+  OK(cudaGetLastError());
   OK(cudaDeviceSynchronize());
 
   // From several streams, more kernels than CPUs.
@@ -122,6 +123,7 @@ int main() {
     OK(cudaStreamCreate(streams + s));
     use_one<block_scope><<<1, 33, 0, streams[s]>>>(space, handles.at[s], s, 10);
   }
+  OK(cudaGetLastError());
   OK(cudaDeviceSynchronize());
 
   // Teams of other members in the same slot, one after the other.
@@ -131,6 +133,7 @@ int main() {
     CHECK(dushmem_team_split_strided(DUSHMEM_TEAM_WORLD, start, 1, size, nullptr, 0, &team) == 0);
     if (team == DUSHMEM_TEAM_INVALID) continue;
     use_one<thread_scope><<<1, 1>>>(space, team, 0, 1 + round % 3);
+    OK(cudaGetLastError());
     OK(cudaDeviceSynchronize());
     dushmem_team_destroy(team);
   }
@@ -139,6 +142,7 @@ int main() {
   int *ints = (int *)dushmem_malloc(2 * sizeof(int));
   for (int round = 0; round < 10; round++) {
     use_one<thread_scope><<<1, 1, 0, streams[0]>>>(space, back, 0, 1);
+    OK(cudaGetLastError());
     OK(cudaStreamSynchronize(streams[0]));
     put_here(ints, me + round);
     CHECK(dushmem_int_sum_reduce(back, ints + 1, ints, 1) == 0);
@@ -152,6 +156,7 @@ int main() {
   dushmem_team_t late;
   CHECK(dushmem_team_split_strided(DUSHMEM_TEAM_WORLD, 0, 1, n, nullptr, 0, &late) == 0);
   dushmem_uint64_p(handle, (uint64_t)late, me);
+  OK(cudaGetLastError());
   OK(cudaStreamSynchronize(streams[1]));
   dushmem_barrier_all();
 

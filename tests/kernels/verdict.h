@@ -68,6 +68,7 @@ static inline void begin() {
 
 /* After kernels of all PEs. */
 static inline void finish_kernels() {
+  CUDA(cudaGetLastError()); /* a kernel that was not launched leaves nothing to wait for */
   CUDA(cudaStreamSynchronize(stream));
   dushmem_barrier_all();
 }

@@ -90,6 +90,8 @@ pub struct World {
     settings: Settings,
     /// What init did, step by step.
     start: Mutex<Laps>,
+    /// A thread that registers the process for `membarrier`.
+    registration: Mutex<Option<std::thread::JoinHandle<bool>>>,
     boot: Arc<dyn Bootstrap>,
 }
 
@@ -110,8 +112,8 @@ impl World {
         let offer = offered.clone().unwrap_or_default();
         let device = options.device.filter(|device| device.has_memory());
         laps.lap("globals");
-        // The kernel takes some 10 ms for this in a process that has threads, as one with a device does: beside the rest. Until
-        // all have it, PEs wait for each other by the launcher's words only.
+        // The kernel takes 10 to 25 ms for this in a process that has threads, as one with a device does: nobody waits for it.
+        // Until it is done a ring of this PE's may come between another's last look and its sleep, and costs that one a nap.
         let registration = device.and_then(|_| {
             let named = std::thread::Builder::new().name("dushmem-init".into());
             named.spawn(dushmem_os::futex::register_membarrier).ok()
@@ -201,6 +203,7 @@ impl World {
             layout,
             settings: settings.clone(),
             start: Mutex::new(laps),
+            registration: Mutex::new(registration),
             boot,
         });
         let everybody = world.make_predefined_teams();
@@ -210,10 +213,6 @@ impl World {
             world.devices.belong_to(&world);
             world.bind_device(Call::Init, false)?;
             world.start().lap("device");
-        }
-        if let Some(registration) = registration {
-            let _ = registration.join();
-            world.start().lap("registration");
         }
         world.boot.report(PeState::Joined);
         Ok(world)
@@ -233,6 +232,9 @@ impl World {
         // A PE that is somewhere else will not come to the barrier below: then nobody leaves.
         self.synchronise(self.world_team(), Call::Finalize, tag(&[Call::Finalize as u64]), 0)?;
         self.stage.store(stage::OVER, Ordering::Release);
+        let registration = self.registration.lock().unwrap_or_else(PoisonError::into_inner).take();
+        // No thread outlives the library's use.
+        let _ = registration.map(std::thread::JoinHandle::join);
         // The synchronisation's own memory is given back below: wait until nobody looks at it any more.
         let closed = self.device_heap().map_or(Ok(()), |heap| heap.close_peers(self));
         self.boot.barrier();
