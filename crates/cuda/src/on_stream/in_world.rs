@@ -193,16 +193,17 @@ impl Job for InWorld {
             return Err(Error::BadPe { arg: "pe", pe, n: self.n, of: "this job" });
         };
         if len == 0 {
-            return Ok(Target { at: addr, on_device: false });
+            return Ok(Target::local(addr));
         }
         let heap = heap_of(&world)?;
         if !heap.contains(addr, len) {
-            return world.kernel_target(arg, addr, len, align, pe).map(|at| Target { at, on_device: false });
+            return world.kernel_target(arg, addr, len, align, pe).map(Target::local);
         }
         if !addr.is_multiple_of(align) {
             return Err(Error::Misaligned { arg, addr, align });
         }
-        Ok(Target { at: heap.peer(addr, to), on_device: true })
+        let far = self.first[to] != self.first[self.me];
+        Ok(Target { at: heap.peer(addr, to), on_device: true, far })
     }
 
     fn word(&self, arg: &'static str, addr: usize, len: usize, pe: i32) -> Result<Target> {

@@ -14,6 +14,8 @@ pub struct Target {
     pub at: usize,
     /// True in a device heap, whose addresses are the device's own.
     pub on_device: bool,
+    /// True in the memory of another device than this PE's.
+    pub far: bool,
 }
 
 /// Device address of a word for meetings, from the array, the PE in whose slot it is, and the PE that writes it.
@@ -22,7 +24,7 @@ pub type WordAt<'a> = Box<dyn Fn(Words, usize, usize) -> u64 + 'a>;
 impl Target {
     /// A local buffer of the program's, which may be anywhere.
     pub fn local(at: usize) -> Target {
-        Target { at, on_device: false }
+        Target { at, on_device: false, far: false }
     }
 }
 

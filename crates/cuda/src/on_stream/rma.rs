@@ -83,7 +83,8 @@ impl Enqueue<'_> {
     /// Enqueues a copy between places that are the same or apart. Between two places of the host's memory the driver makes
     /// it during the call, when all that is in front of it in the stream is done: then the host would wait for what its
     /// peers do, which may come after what it does next. So a kernel makes it, where the device addresses both; and small
-    /// ones between memories of devices, for which the driver takes longer than for a kernel.
+    /// ones within the memory of a device, for which the driver takes longer than for a kernel. Over a link it takes 1.8 us
+    /// for 8 bytes, a kernel 3.1.
     ///
     /// # Safety
     /// Both ranges are valid whenever it runs.
@@ -104,7 +105,7 @@ impl Enqueue<'_> {
 
     fn by_kernel(&self, dest: Target, source: Target, bytes: usize) -> bool {
         let place = |of: Target| if of.on_device { Place::Device } else { self.queue.place(of.at) };
-        let small = bytes <= self.job.copied_by_kernel();
+        let small = bytes <= self.job.copied_by_kernel() && !dest.far && !source.far;
         if (dest.on_device || source.on_device) && !small {
             return false;
         }
@@ -152,7 +153,7 @@ impl Enqueue<'_> {
         };
         // SAFETY: as the caller promises.
         unsafe {
-            match target.on_device && self.is_copied(at, bytes, pe) {
+            match target.on_device && self.is_copied(at, bytes) {
                 // Taken before the call returns, as few bytes from pageable memory are.
                 true => self.queue.copy(self.stream, target.at, value.as_ptr() as usize, bytes),
                 false => self.store(at, &value[..bytes]),
@@ -161,14 +162,10 @@ impl Enqueue<'_> {
     }
 
     /// Whether a value is copied: a stream's write of a value makes a fence of the system, and took 2.5 us on a machine on
-    /// which the driver copied it in 1.3 to 1.9. A graph would keep the value's address, where PEs take turns a write needs
-    /// none, and over a link the copy is not measured.
-    fn is_copied(&self, at: u64, bytes: usize, pe: i32) -> bool {
-        matches!(bytes, 4 | 8)
-            && at.is_multiple_of(bytes as u64)
-            && !self.captured()
-            && !self.turns()
-            && self.on_one_device(&[self.job.my_pe() as u32, pe as u32])
+    /// which the driver copied it in 1.3 to 1.9, to the own device or over a link. A graph would keep the value's address, and
+    /// where PEs take turns a write needs none.
+    fn is_copied(&self, at: u64, bytes: usize) -> bool {
+        matches!(bytes, 4 | 8) && at.is_multiple_of(bytes as u64) && !self.captured() && !self.turns()
     }
 
     /// # Safety
