@@ -84,12 +84,15 @@ impl Library {
             let mut function = types::Function::NULL;
             let c_name = CString::new(name).unwrap_or_default();
             let mut local = 0;
-            // SAFETY: a place for a handle and a number, and a C string. The attribute has the driver load what it may
-            // have put off.
+            // SAFETY: a place for a handle and a number, and a C string. A driver that can't be asked to load what it may
+            // have put off does so for the attribute.
             unsafe {
                 driver.module_get_function(&raw mut function, module, c_name.as_ptr()).map_err(doing)?;
-                driver.func_get_attribute(&raw mut local, FUNCTION_LOCAL_BYTES, function).map_err(doing)?;
-                let _ = driver.func_load(function);
+                if driver.func_load(function).is_err() {
+                    driver
+                        .func_get_attribute(&raw mut local, FUNCTION_LOCAL_BYTES, function)
+                        .map_err(doing)?;
+                }
             }
             self.loaded_mut().kernels.insert(name, Kernel(function));
         }
