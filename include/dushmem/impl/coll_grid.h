@@ -279,7 +279,7 @@ DUSHMEM_IMPL_FN bool copies_own_beside(const grid_call &is) {
 #ifdef DUSHMEM_EMU
   return is.blocks >= 3;
 #else
-  return is.blocks >= 16 && !near();
+  return is.blocks >= 16 && (state().flags & DUSHMEM_IMPL_FLAG_NEAR) == 0;
 #endif
 }
 
