@@ -115,7 +115,7 @@ static void expect_bytes(const char *what, const std::vector<unsigned char> &is,
 // flag in one word the others may make the same call by the kernel that looks the team up.
 static unsigned calls, calls_of_few;
 static bool goes_few(const Crew &team, int blocks, size_t bytes, unsigned &shift) {
-  const unsigned pick = (++calls * 2654435761u >> 16) + (flagged_words ? (unsigned)team.me : 0);
+  const unsigned pick = (calls * 2654435761u >> 16) + (flagged_words ? (unsigned)team.me : 0);
   for (shift = 0; ((size_t)8 << shift) < bytes;) shift++;
   const bool goes = !far_only && pick % 2 != 0 && team.told.direct && blocks == 1 && bytes != 0 && bytes <= team.told.few.cell / 2;
   calls_of_few += goes;
@@ -146,6 +146,7 @@ static void launch_move(moves what, int blocks, int threads, const Crew &team, c
   if (far_only) blocks = 1;
   unsigned shift;
   uint32_t part;
+  calls++;
   if (goes_flagged_by_grid(team, blocks, bytes, part)) {
     const dushmem_k_few few = team.for_grid();
     if (what == broadcast_of || what == broadcast_in_place)
@@ -297,6 +298,7 @@ static void launch_reduce(int blocks, int threads, const Crew &team, char *to, c
   const size_t bytes = n * size_of_type(type);
   unsigned shift;
   uint32_t part;
+  calls++;
   if (size_of_type(type) <= 8 && goes_flagged_by_grid(team, blocks, bytes, part))
     dushmem_k_flagged_reduce<<<blocks, threads>>>(team.for_grid(), address(to), address(from), (uint32_t)bytes, part, type, op,
                                                   own_block);
