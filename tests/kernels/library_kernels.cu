@@ -126,7 +126,7 @@ static bool goes_few(const Crew &team, int blocks, size_t bytes, unsigned &shift
 // may be left without a part, and the others have more then.
 static unsigned calls_of_flagged;
 static bool goes_flagged_by_grid(const Crew &team, int &blocks, size_t bytes, uint32_t &part) {
-  if (far_only || !team.told.direct || team.n < 2 || bytes == 0 || bytes % 3 == 0) return false;
+  if (far_only || !team.told.direct || team.n < 2 || bytes == 0 || bytes % 3 != 1) return false;
   if ((size_t)(team.handle & DUSHMEM_IMPL_TEAM_SLOT) >= area_count) return false;
   const size_t all = (bytes + 7) / 8, each = (all + (size_t)blocks - 1) / (size_t)blocks * 8;
   if (each > team.for_grid().cell / 2) return false;
