@@ -147,8 +147,7 @@ pub fn flagged_reduce(
     scatter: bool,
 ) -> Launch {
     let launch = parts.launch("dushmem_k_flagged_reduce", dest, source, bytes);
-    let args = launch.args.word(what.kind as u64).word(what.op as u64).word(scatter.into());
-    Launch { args, ..launch }
+    Launch { args: what.behind(launch.args, scatter), ..launch }
 }
 
 /// Sync, or barrier, of few members; requests to the proxy are not completed.
@@ -179,8 +178,7 @@ pub fn few_reduce(
     scatter: bool,
 ) -> Launch {
     let args = few.args().word(dest).word(source).word(bytes as u64).word(shift.into());
-    let args = args.word(what.kind as u64).word(what.op as u64).word(scatter.into());
-    launch("dushmem_k_few_reduce", 1, few.threads(shift), args)
+    launch("dushmem_k_few_reduce", 1, few.threads(shift), what.behind(args, scatter))
 }
 
 /// Sync, or barrier, of a team.
@@ -216,6 +214,13 @@ pub struct Computes {
     pub op: ReduceOp,
 }
 
+impl Computes {
+    /// The last arguments of a reduction's kernel.
+    fn behind(self, args: Args, scatter: bool) -> Args {
+        args.word(self.kind as u64).word(self.op as u64).word(scatter.into())
+    }
+}
+
 /// A reduction of `n` elements to all; or, `scatter`, of a block of `n` to each member.
 pub fn reduce(
     blocks: u32,
@@ -227,8 +232,7 @@ pub fn reduce(
     scatter: bool,
 ) -> Launch {
     let args = Args::default().int(team).word(dest).word(source).word(n as u64);
-    let args = args.word(what.kind as u64).word(what.op as u64).word(scatter.into());
-    launch("dushmem_k_reduce", blocks, WIDE, args)
+    launch("dushmem_k_reduce", blocks, WIDE, what.behind(args, scatter))
 }
 
 /// Everybody's block to all.
