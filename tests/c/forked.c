@@ -38,8 +38,18 @@ static int begins_anew(void) {
   return 9;
 }
 
+/* A stream is at work while children are forked: what its thread holds then, no child may wait for. */
+static void keep_a_stream_busy(void) {
+#ifndef FAMILY_SHMEM
+  static char source[64];
+  char *dest = (char *)(box + 2);
+  for (int i = 0; i < 300; i++) FX(putmem_on_stream)(dest, source, sizeof source, F(my_pe)(), NULL);
+#endif
+}
+
 static int in_child(int (*body)(void)) {
   fflush(NULL);
+  keep_a_stream_busy();
   pid_t pid = fork();
   if (pid == 0) {
     /* The lines about calls that fail here. */
@@ -55,7 +65,7 @@ int main(void) {
   atexit(leave);
   F(init)();
   int me = F(my_pe)(), n = F(n_pes)();
-  box = (int *)F(calloc)(2, sizeof(int));
+  box = (int *)F(calloc)(2 + 16, sizeof(int));
   for (int round = 0; round < 2; round++) {
     CHECK(in_child(exits) == 9);
     CHECK(in_child(finalizes) == 9);

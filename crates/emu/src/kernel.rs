@@ -5,7 +5,7 @@ use dushmem_core::device::KernelState;
 use dushmem_core::error::{Call, Error, Result, line};
 use dushmem_core::world::World;
 use std::cell::UnsafeCell;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The state that the headers read.
 #[derive(Debug)]
@@ -31,8 +31,19 @@ struct Attached {
 
 static ATTACHED: Mutex<Option<Attached>> = Mutex::new(None);
 
+/// Keeps kernels from looking up their PE, and nothing else.
+pub(crate) struct Held(#[expect(dead_code, reason = "held, not read")] MutexGuard<'static, Option<Attached>>);
+
+pub(crate) fn hold() -> Held {
+    Held(lock())
+}
+
+fn lock() -> MutexGuard<'static, Option<Attached>> {
+    ATTACHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 fn attached() -> Option<Arc<World>> {
-    let attached = ATTACHED.lock().unwrap_or_else(PoisonError::into_inner);
+    let attached = lock();
     attached.as_ref().map(|attached| Arc::clone(&attached.world))
 }
 
@@ -43,8 +54,7 @@ pub(crate) fn attach(world: &Arc<World>, proxy: u64) {
         |pe: usize| if world.kernels_reach(pe) { deltas[pe] as i64 } else { KernelState::UNREACHABLE };
     let delta: Box<[i64]> = (0..deltas.len()).map(delta).collect();
     let state = KernelState { proxy, ..world.kernel_state(&delta) };
-    *ATTACHED.lock().unwrap_or_else(PoisonError::into_inner) =
-        Some(Attached { world: Arc::clone(world), _delta: delta });
+    *lock() = Some(Attached { world: Arc::clone(world), _delta: delta });
     // SAFETY: no kernel of this job runs yet.
     unsafe { STATE.0.get().write(state) };
 }
@@ -60,7 +70,9 @@ pub(crate) fn my_pe() -> Option<i32> {
 pub(crate) fn detach() {
     // SAFETY: as the caller says.
     unsafe { STATE.0.get().write(UNSET) };
-    *ATTACHED.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    // The world may go with it, which takes time that no fork should wait for.
+    let detached = lock().take();
+    drop(detached);
 }
 
 /// Where the calling GPU thread is, for the end of a message.

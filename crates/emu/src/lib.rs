@@ -37,6 +37,7 @@ pub mod error;
 pub mod event;
 pub mod fault;
 pub mod fiber;
+mod fork;
 pub mod graph;
 pub mod grid;
 mod grid_barrier;

@@ -52,6 +52,15 @@ fn write() -> RwLockWriteGuard<'static, BTreeMap<usize, Allocation>> {
     ALLOCATIONS.write().unwrap_or_else(|e| e.into_inner())
 }
 
+/// Keeps others from looking up what has been allocated.
+pub(crate) struct Held(
+    #[expect(dead_code, reason = "held, not read")] RwLockWriteGuard<'static, BTreeMap<usize, Allocation>>,
+);
+
+pub(crate) fn hold() -> Held {
+    Held(write())
+}
+
 fn layout(bytes: usize) -> Option<Layout> {
     Layout::from_size_align(bytes.checked_next_multiple_of(ALIGN)?, ALIGN).ok()
 }

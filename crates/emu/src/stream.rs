@@ -9,13 +9,13 @@ use crate::error::{Code, Failure, Result};
 use crate::event::Mark;
 use crate::graph::capture;
 use crate::graph::work::Work;
-use crate::{block, device};
+use crate::{block, device, fork};
 use dushmem_core::job::WaitRecord;
 use dushmem_core::wait::wait_for;
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, RwLock};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, RwLock};
 
 /// Something to wait for before an operation runs.
 enum Before {
@@ -102,16 +102,6 @@ fn registry<R>(act: impl FnOnce(&mut Registry) -> R) -> R {
     act(registry.get_or_insert_default())
 }
 
-/// A forked child has the streams of its parent without the threads that run them.
-static FORKED: AtomicBool = AtomicBool::new(false);
-static WATCHES_FORKS: Once = Once::new();
-
-extern "C" fn after_fork_child() {
-    FORKED.store(true, Ordering::Relaxed);
-}
-
-extern "C" fn around_fork() {}
-
 thread_local! {
     static IN_CALLBACK: Cell<bool> = const { Cell::new(false) };
 }
@@ -137,7 +127,7 @@ pub(crate) fn check_caller() -> Result<()> {
 /// function of a stream.
 fn check_process() -> Result<()> {
     check_caller()?;
-    if FORKED.load(Ordering::Relaxed) {
+    if fork::is_child() {
         let why = "this process was forked from one that has used the device; only that one can use it";
         return Err(Failure::new(Code::InitializationError, why));
     }
@@ -344,9 +334,7 @@ impl Stream {
     fn put(self: &Arc<Self>, entry: Entry) -> Result<()> {
         let mut queue = self.lock();
         if !queue.has_worker {
-            WATCHES_FORKS.call_once(|| {
-                dushmem_os::fault::at_fork(around_fork, around_fork, after_fork_child);
-            });
+            fork::watch();
             let stream = Arc::clone(self);
             let worker =
                 std::thread::Builder::new().name("dushmem stream".into()).spawn(move || stream.work());

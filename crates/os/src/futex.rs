@@ -1,7 +1,6 @@
 //! Futexes on words in memory that several processes map.
 use rustix::thread::futex;
-use std::sync::OnceLock;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::time::Duration;
 
 /// Sleeps while `*word == expected`, at most for `timeout`. Returns for any reason (woken, changed,
@@ -24,9 +23,22 @@ pub fn register_membarrier() -> bool {
 }
 
 /// Whether [`order_all_cpus`] works in this process.
+///
+/// Threads of the library ask, and a fork may come while one does: a child would wait for ever for a thread that it
+/// does not have. So nobody waits here, and two threads may ask the kernel the same.
 pub fn is_ordered() -> bool {
-    static WORKS: OnceLock<bool> = OnceLock::new();
-    *WORKS.get_or_init(|| register_membarrier() && order_all_cpus())
+    const UNKNOWN: u8 = 0;
+    const NO: u8 = 1;
+    const YES: u8 = 2;
+    static WORKS: AtomicU8 = AtomicU8::new(UNKNOWN);
+    match WORKS.load(Ordering::Relaxed) {
+        UNKNOWN => {
+            let works = register_membarrier() && order_all_cpus();
+            WORKS.store(if works { YES } else { NO }, Ordering::Relaxed);
+            works
+        }
+        known => known == YES,
+    }
 }
 
 /// Makes every running thread of every registered process pass a full memory barrier, so that a
@@ -35,4 +47,47 @@ pub fn is_ordered() -> bool {
 pub fn order_all_cpus() -> bool {
     // SAFETY: membarrier takes no pointers.
     unsafe { libc::syscall(libc::SYS_membarrier, libc::MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0) == 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Instant;
+
+    /// The kernel takes its time for the first answer in a process with threads.
+    #[test]
+    fn a_child_forked_while_a_thread_asks_gets_an_answer() {
+        let asks = std::thread::spawn(is_ordered);
+        let mut children = Vec::new();
+        for _ in 0..20 {
+            // SAFETY: the child makes system calls only.
+            let child = unsafe { libc::fork() };
+            if child == 0 {
+                let _ = is_ordered();
+                crate::process::exit_now(7);
+            }
+            assert!(child > 0);
+            children.push(child);
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let began = Instant::now();
+        while !children.is_empty() {
+            children.retain(|child| {
+                let mut status = 0;
+                // SAFETY: the status is this frame's.
+                let ended = unsafe { libc::waitpid(*child, &mut status, libc::WNOHANG) } == *child;
+                assert!(!ended || libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 7, "{status:#x}");
+                !ended
+            });
+            if began.elapsed() > Duration::from_secs(20) {
+                for child in &children {
+                    // SAFETY: a child of this process that nobody has waited for.
+                    unsafe { libc::kill(*child, libc::SIGKILL) };
+                }
+                panic!("{} children wait for a thread of their parent", children.len());
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        assert_eq!(asks.join().expect("no panic"), is_ordered());
+    }
 }

@@ -92,7 +92,7 @@ impl Job {
         for name in ["DUSHMEM_LAUNCH", "DUSHMEM_PE", "DUSHMEM_NPES", "DUSHMEM_BOOTSTRAP"] {
             command.env_remove(name);
         }
-        Job { command, mark, limit: Duration::from_secs(60), stdin: None }
+        Job { command, mark, limit: Duration::from_secs(50), stdin: None }
     }
 
     /// Further words.
@@ -124,7 +124,7 @@ impl Job {
         self
     }
 
-    /// Time after which the test fails; 60 s where nothing is said.
+    /// Time after which the test fails; 50 s where nothing is said, less than the runner's own limit.
     pub fn limit(mut self, limit: Duration) -> Job {
         self.limit = limit;
         self
@@ -208,7 +208,7 @@ impl Running {
                 break status;
             }
             if self.began.elapsed() > self.limit {
-                self.left.kill_all();
+                self.left.ask_and_kill_all();
                 let (out, err) = (self.out.join(), self.err.join());
                 let (line, limit) = (self.line, self.limit);
                 panic!("`{line}` did not end within {limit:?}\nstdout: {out:?}\nstderr: {err:?}");
@@ -243,6 +243,16 @@ struct Left {
 }
 
 impl Left {
+    /// dushrun says who waits for what before it goes, if it still can.
+    fn ask_and_kill_all(&mut self) {
+        dushmem_os::signal::send(self.child.id(), dushmem_os::signal::number::SIGTERM);
+        let asked = Instant::now();
+        while asked.elapsed() < Duration::from_secs(5) && matches!(self.child.try_wait(), Ok(None)) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        self.kill_all();
+    }
+
     fn kill_all(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
