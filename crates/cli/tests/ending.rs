@@ -275,8 +275,8 @@ fn pes_run_under_valgrind() {
 fn nothing_with_a_name_exists_at_any_time() {
     let before = leftovers::named_objects();
     let folder = Folder::new("named");
-    let job = pes(4, &format!("join barrier touch={} hold", folder.file("up"))).start();
-    until("the PEs have joined", || folder.count("up") == 1);
+    let job = pes(4, &format!("join barrier touch={}.$ hold", folder.file("up"))).start();
+    until("the PEs have joined", || folder.count("up") == 4);
     let during = leftovers::named_objects();
     job.signal(SIGKILL);
     job.finish();

@@ -6,11 +6,11 @@ use dushmem_testkit::folder::Folder;
 use dushmem_testkit::job::{Job, Outcome, Running, until};
 use std::time::Duration;
 
-/// Starts PEs that say in a file that they are ready.
+/// Starts PEs, each of which says by a file that it is ready.
 fn ready(name: &str, words: &str, n: usize) -> (Running, Folder) {
     let folder = Folder::new(name);
-    let job = pes(n, &words.replace("READY", &format!("join barrier touch={}", folder.file("up")))).start();
-    until("the PEs are ready", || folder.count("up") == 1);
+    let job = pes(n, &words.replace("READY", &format!("join barrier touch={}.$", folder.file("up")))).start();
+    until("the PEs are ready", || folder.count("up") == n);
     (job, folder)
 }
 
@@ -130,13 +130,13 @@ fn pes_that_ignore_a_request_to_end_are_told_about() {
 fn what_was_ignored_at_the_start_stays_ignored() {
     let folder = Folder::new("nohup");
     let script = format!(
-        "trap '' HUP INT; exec '{}' -n 2 '{}' join barrier touch={} sleep=800 finalize",
+        "trap '' HUP INT; exec '{}' -n 2 '{}' join barrier touch={}.$ sleep=800 finalize",
         env!("CARGO_BIN_EXE_dushrun"),
         common::pe(),
         folder.file("up")
     );
     let job = Job::of("sh".as_ref()).args(["-c", &script]).start();
-    until("the PEs are ready", || folder.count("up") == 1);
+    until("the PEs are ready", || folder.count("up") == 2);
     job.signal(SIGHUP);
     job.signal(SIGINT);
     job.finish().success();
@@ -215,9 +215,9 @@ fn a_stopped_pe_is_told_and_ended() {
 fn the_time_limit_tells_who_is_stopped() {
     for words in ["join barrier spin", "ignore=15 join barrier spin"] {
         let folder = Folder::new("stopped-at-limit");
-        let words = words.replace("spin", &format!("touch={} spin", folder.file("up")));
+        let words = words.replace("spin", &format!("touch={}.$ spin", folder.file("up")));
         let job = pes_with("--timeout 3", 2, &words).start();
-        until("the PEs are ready", || folder.count("up") == 1);
+        until("the PEs are ready", || folder.count("up") == 2);
         let pid = stop_pe_1(&job);
         let outcome = job.finish();
         let lines: Vec<&str> = outcome.stderr.lines().collect();
@@ -231,8 +231,9 @@ fn the_time_limit_tells_who_is_stopped() {
 #[test]
 fn the_time_limit_does_not_run_while_stopped() {
     let folder = Folder::new("stopped-limit");
-    let job = pes_with("--timeout 2", 2, &format!("touch={} sleep=500 out=done", folder.file("up"))).start();
-    until("a PE runs", || folder.count("up") == 1);
+    let job =
+        pes_with("--timeout 2", 2, &format!("touch={}.$ sleep=500 out=done", folder.file("up"))).start();
+    until("both PEs run", || folder.count("up") == 2);
     job.signal(SIGTSTP);
     std::thread::sleep(Duration::from_millis(2500));
     job.signal(SIGCONT);
@@ -245,9 +246,9 @@ fn signals_reach_pes_behind_shells() {
     let attempt = |time: Duration| {
         let folder = Folder::new("behind");
         let (pe, up, ms) = (common::pe(), folder.file("up"), time.as_millis());
-        let command = format!("{pe} catch=10 join barrier touch={up} sleep={ms} finalize; true");
+        let command = format!("{pe} catch=10 join barrier touch={up}.$ sleep={ms} finalize; true");
         let job = Job::new(2, "sh").args(["-c", &format!("trap '' USR1; {command}")]).start();
-        until("the PEs are ready", || folder.count("up") == 1);
+        until("the PEs are ready", || folder.count("up") == 2);
         job.signal(SIGUSR1);
         job.finish().success()
     };
