@@ -161,7 +161,7 @@ static void body(int argc, char **argv) {
     std::printf("version\t%s\n", name);
   }
   // With the first object, since a library may do its work then.
-  signals = (uint64_t *)nvshmem_calloc(512, sizeof(uint64_t));
+  signals = (uint64_t *)nvshmem_calloc(PLACES * PLACE_BYTES / sizeof(uint64_t), sizeof(uint64_t));
   shared->told[me] = now_us() - from;
   meet();
   const double started = *std::max_element(shared->told, shared->told + n);

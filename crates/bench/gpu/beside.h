@@ -26,6 +26,9 @@
 
 enum { MOST_PES = 16 };
 
+// Places in memory that words are taken from in turn, and how far apart they are.
+enum { PLACES = 64, PLACE_BYTES = 34 * 128 };
+
 /* What the PEs share beside the library under test. One for all sources. */
 struct Shared {
   std::atomic<int> arrived, round, failed;

@@ -1,10 +1,14 @@
 // Rows whose time a kernel measures itself: words, atomics, signals, barriers and reductions.
 #include "beside.h"
 
+// The near and the far half of a GPU's cache differ by half the time of an atomic, and which one a word lies in is chance: words
+// are taken in turn from many places.
+template <class T> static __device__ T *place(T *words, long i) { return words + (i % PLACES) * (PLACE_BYTES / sizeof(T)); }
+
 __global__ void p_quiet(int *to, int peer, long times, double *out) {
   const uint64_t from = device_clock();
   for (long i = 0; i < times; i++) {
-    nvshmem_int_p(to, (int)i, peer);
+    nvshmem_int_p(place(to, i), (int)i, peer);
     nvshmem_quiet();
   }
   *out = (double)(device_clock() - from) / (double)times;
@@ -18,7 +22,7 @@ __global__ void p_rate(int *to, int peer, long times, double *out) {
 __global__ void g_latency(const int *at, int peer, long times, double *out) {
   const uint64_t from = device_clock();
   int sum = 0;
-  for (long i = 0; i < times; i++) sum += nvshmem_int_g(at + (sum & 1), peer);
+  for (long i = 0; i < times; i++) sum += nvshmem_int_g(place(at, i) + (sum & 1), peer);
   *out = (double)(device_clock() - from) / (double)times;
   out[1] = sum;
 }
@@ -32,9 +36,9 @@ template <int WHICH> __global__ void atomic(unsigned long long *at, int peer, lo
   unsigned long long seen = 0;
   const uint64_t from = device_clock();
   for (long i = 0; i < times; i++) {
-    if (WHICH == FETCH_ADD) seen += nvshmem_ulonglong_atomic_fetch_add(at, 1 + (seen & 1), peer);
-    if (WHICH == ADD) nvshmem_ulonglong_atomic_add(at, 1, peer);
-    if (WHICH == COMPARE_SWAP) seen += nvshmem_ulonglong_atomic_compare_swap(at, seen, seen + 1, peer);
+    if (WHICH == FETCH_ADD) seen += nvshmem_ulonglong_atomic_fetch_add(place(at, i), 1 + (seen & 1), peer);
+    if (WHICH == ADD) nvshmem_ulonglong_atomic_add(place(at, i), 1, peer);
+    if (WHICH == COMPARE_SWAP) seen += nvshmem_ulonglong_atomic_compare_swap(place(at, i), seen, seen + 1, peer);
   }
   if (WHICH == ADD) nvshmem_quiet();
   *out = (double)(device_clock() - from) / (double)times;
@@ -45,9 +49,10 @@ __global__ void add_all(unsigned long long *at, int peer, long times, size_t str
   for (long i = 0; i < times; i++) nvshmem_ulonglong_atomic_add(at + thread * stride, 1, peer);
 }
 
-__global__ void signal_ping_pong(uint64_t *signal, int me, uint64_t first, long times, double *out) {
+__global__ void signal_ping_pong(uint64_t *signals, int me, uint64_t first, long times, double *out) {
   const uint64_t from = device_clock();
   for (long i = 0; i < times; i++) {
+    uint64_t *const signal = place(signals, i);
     if (me == 0) nvshmemx_signal_op(signal, first + i, NVSHMEM_SIGNAL_SET, 1);
     nvshmem_signal_wait_until(signal, NVSHMEM_CMP_GE, first + i);
     if (me == 1) nvshmemx_signal_op(signal, first + i, NVSHMEM_SIGNAL_SET, 0);
@@ -57,17 +62,18 @@ __global__ void signal_ping_pong(uint64_t *signal, int me, uint64_t first, long 
 
 template <bool BLOCK>
 __global__ void __launch_bounds__(1024)
-    data_ping_pong(float *to, const float *from, size_t count, uint64_t *signal, int me, uint64_t first, long times, double *out) {
+    data_ping_pong(float *to, const float *from, size_t count, uint64_t *signals, int me, uint64_t first, long times, double *out) {
   const uint64_t begun = device_clock();
-  const auto send = [&](uint64_t value) {
+  const auto send = [&](uint64_t *signal, uint64_t value) {
     if (BLOCK) nvshmemx_float_put_signal_block(to, from, count, signal, value, NVSHMEM_SIGNAL_SET, 1 - me);
     else nvshmem_float_put_signal(to, from, count, signal, value, NVSHMEM_SIGNAL_SET, 1 - me);
   };
   for (long i = 0; i < times; i++) {
-    if (me == 0) send(first + i);
+    uint64_t *const signal = place(signals, i);
+    if (me == 0) send(signal, first + i);
     if (threadIdx.x == 0) nvshmem_signal_wait_until(signal, NVSHMEM_CMP_GE, first + i);
     __syncthreads();
-    if (me == 1) send(first + i);
+    if (me == 1) send(signal, first + i);
   }
   if (threadIdx.x == 0) *out = (double)(device_clock() - begun) / (double)times;
 }
@@ -101,7 +107,7 @@ static void alone(const std::string &name, void (*kernel)(Kinds...), Arguments..
 
 static void words(float *dest, float *source, uint64_t *signals) {
   int *to = (int *)dest, peer = 1;
-  unsigned long long *word = (unsigned long long *)(signals + 256);
+  unsigned long long *word = (unsigned long long *)(signals + PLACE_BYTES / sizeof(uint64_t) / 2);
   alone("device int_p + quiet", p_quiet, to, peer);
   alone("device int_p, one thread after another word", p_rate, to, peer);
   alone("device int_g", g_latency, (const int *)to, peer);
@@ -133,7 +139,7 @@ static void words(float *dest, float *source, uint64_t *signals) {
 }
 
 static void ping_pongs(float *dest, float *source, uint64_t *signals) {
-  static uint64_t next = 1;
+  static uint64_t next = 100;
   const auto pair = [&](const std::string &name, const std::function<void(long, uint64_t)> &launch) {
     measure_kernel(name, 20000, [=](long times) {
       const uint64_t first = next;
