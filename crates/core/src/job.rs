@@ -41,6 +41,10 @@ pub struct WaitRecord {
 }
 
 impl WaitRecord {
+    /// A look at words on the GPU that has not come back.
+    pub const NO_ANSWER: WaitRecord =
+        WaitRecord { call: IN_STREAM, team: -1, awaited: -1, address: 0, detail: 0 };
+
     /// Whether a stream of the PE waits, not one of its threads.
     pub fn in_stream(&self) -> bool {
         self.call & IN_STREAM != 0

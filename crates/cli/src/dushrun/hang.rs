@@ -30,6 +30,12 @@ pub fn takes_long(page: &JobPage, pe: usize) -> bool {
 
 /// The wait in words: call, team, PE waited for, time.
 pub fn describe(record: &WaitRecord, time: Duration) -> String {
+    if *record == WaitRecord::NO_ANSWER {
+        return format!(
+            "gets no answer from its GPU: its driver is in another call, or a kernel keeps the GPU to itself, {:.1} s now",
+            time.as_secs_f64()
+        );
+    }
     let who = if record.in_stream() { "has a stream that waits in" } else { "waits in" };
     let mut text = format!("{who} {}", record.name());
     match record.team {
@@ -105,6 +111,14 @@ mod tests {
         assert_eq!(
             text,
             "has a stream that waits in wait_until on the word at 0x1000, which is 0x7, 0.0 s now"
+        );
+    }
+
+    #[test]
+    fn a_gpu_that_does_not_answer_is_told() {
+        assert_eq!(
+            describe(&WaitRecord::NO_ANSWER, Duration::from_millis(2500)),
+            "gets no answer from its GPU: its driver is in another call, or a kernel keeps the GPU to itself, 2.5 s now"
         );
     }
 

@@ -311,6 +311,10 @@ impl Shared {
             drop(state);
             let used = self.used.swap(false, Ordering::Relaxed);
             let now = dushmem_os::clock::monotonic_ns();
+            if known.is_empty() {
+                // The driver may keep the look waiting: for a call of another thread, or for the GPU.
+                (self.note)(Some((WaitRecord::NO_ANSWER, now)));
+            }
             // A device that fails says so elsewhere.
             let Ok(mut seen) = self.waits(now) else { return (self.note)(None) };
             for wait in &mut seen {

@@ -1,4 +1,4 @@
-//! Records while the driver keeps a call that makes memory waiting.
+//! Records while the driver keeps a call waiting.
 use super::*;
 use crate::on_stream::job::{Target, TeamSlot, WordAt};
 use crate::on_stream::kernels::{Area, Few};
@@ -73,6 +73,9 @@ impl Job for Alone {
 struct Slow {
     records: OnceLock<Weak<Records>>,
     word: Box<AtomicU32>,
+    /// A look at a word does not come back meanwhile.
+    stuck: Mutex<bool>,
+    answers: Condvar,
 }
 
 impl Queue for Slow {
@@ -106,8 +109,10 @@ impl Queue for Slow {
     fn join(&self, _stream: StreamHandle, _captured: bool) -> Result<()> {
         unreachable!("no operation")
     }
-    unsafe fn read(&self, _source: usize, _into: &mut [u8]) -> Result<()> {
-        unreachable!("no word of the program")
+    unsafe fn read(&self, _source: usize, into: &mut [u8]) -> Result<()> {
+        drop(self.answers.wait_while(locked(&self.stuck), |stuck| *stuck));
+        into.fill(0);
+        Ok(())
     }
     fn host_word(&self) -> Result<(*mut u32, u64)> {
         let records = self.records.get().and_then(Weak::upgrade).expect("set by the test");
@@ -133,4 +138,36 @@ fn who_makes_a_word_holds_up_no_stream() {
     queue.records.set(Arc::downgrade(&records)).unwrap();
     assert_eq!(records.mark(WHAT, false).unwrap().address(), 4);
     records.end(1);
+}
+
+#[test]
+fn a_driver_that_does_not_answer_is_noted() {
+    let until = |holds: &dyn Fn() -> bool| {
+        let begun = std::time::Instant::now();
+        while !holds() {
+            assert!(begun.elapsed() < Duration::from_secs(20), "in vain for 20 s");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    };
+    let noted = Arc::new(Mutex::new(None));
+    let queue = Arc::new(Slow { stuck: Mutex::new(true), ..Slow::default() });
+    let note = {
+        let noted = Arc::clone(&noted);
+        move |wait: Option<(WaitRecord, u64)>| *locked(&noted) = wait
+    };
+    let records = Arc::new(Records::new(Arc::new(Alone), Arc::clone(&queue) as _, Box::new(note)));
+    queue.records.set(Arc::downgrade(&records)).unwrap();
+    let what = What { address: 8, bytes: 4, ..WHAT };
+    records.mark(what, false).unwrap();
+    records.end(1);
+    queue.word.store(CAME, Ordering::Release);
+    let since = |record: WaitRecord| locked(&noted).filter(|noted| noted.0 == record).map(|noted| noted.1);
+    let second = 1_000_000_000;
+    until(&|| {
+        since(WaitRecord::NO_ANSWER)
+            .is_some_and(|since| dushmem_os::clock::monotonic_ns() > since + second / 2)
+    });
+    *locked(&queue.stuck) = false;
+    queue.answers.notify_all();
+    until(&|| since(what.record(-1, 0)).is_some());
 }
