@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <hip/hip_runtime.h>
 #include <dushmem.h>
 #include <dushmemx.h>
@@ -381,7 +382,12 @@ int main(int argc, char **argv) {
   const size_t first = argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 0;
   const size_t last = argc > 2 ? std::strtoul(argv[2], nullptr, 10) : cases.size();
   const auto made = [&](const Case &c) { return (size_t)(&c - &cases[0]) >= first && (size_t)(&c - &cases[0]) < last; };
+  // Where PEs take turns on a GPU a launch takes long.
   const auto begun = std::chrono::steady_clock::now();
+  const auto so_far = [&](const std::string &what) {
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+    std::fprintf(stderr, "PE %d: %s after %.1f s\n", me, what.c_str(), seconds);
+  };
   hipGraph_t graph;
   hipGraphExec_t exec;
   if (hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal) != hipSuccess) return 4;
@@ -389,7 +395,9 @@ int main(int argc, char **argv) {
     if (made(c)) c.enqueue(c);
   dushmemx_barrier_all_on_stream(stream);
   if (hipStreamEndCapture(stream, &graph) != hipSuccess) return 5;
+  so_far("captured");
   if (hipGraphInstantiate(&exec, graph, nullptr, nullptr, 0) != hipSuccess) return 6;
+  so_far("instantiated");
   for (round_now = 1; round_now <= 3; round_now++) {
     for (const Case &c : cases) {
       std::memset(here(c.buffer), 0, c.elements * c.type->bytes);
@@ -403,6 +411,7 @@ int main(int argc, char **argv) {
     copy_now(arena, mirror, used);
     dushmem_barrier_all();
     if (hipGraphLaunch(exec, stream) != hipSuccess) return 7;
+    so_far("launch " + std::to_string(round_now) + " of 3 is in the stream");
     if (hipStreamSynchronize(stream) != hipSuccess) return 8;
     copy_now(mirror, arena, used);
     for (const Case &c : cases)
@@ -414,9 +423,7 @@ int main(int argc, char **argv) {
       if (std::memcmp(got, want, counting(f.type)) != 0) wrong(f.name, 0, got, want, f.type->bytes);
     }
     dushmem_barrier_all();
-    // Where PEs take turns on a GPU a launch takes long.
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
-    if (me == 0) std::fprintf(stderr, "launch %d of 3 is over after %.1f s\n", round_now, seconds);
+    so_far("launch " + std::to_string(round_now) + " of 3 is over");
   }
   if (hipGraphExecDestroy(exec) != hipSuccess || hipGraphDestroy(graph) != hipSuccess) return 9;
   size_t calls = fetches.size();
