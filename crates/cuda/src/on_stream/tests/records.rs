@@ -6,6 +6,7 @@ use crate::on_stream::queue::{Capture, HostFunction, Launch, Place, Rows};
 use dushmem_core::device::StreamHandle;
 use dushmem_core::device_heap::driver::Sharing;
 use dushmem_core::team::Team;
+use dushmem_testkit::job::until;
 use std::ffi::c_void;
 use std::sync::{OnceLock, Weak, mpsc};
 
@@ -142,13 +143,6 @@ fn who_makes_a_word_holds_up_no_stream() {
 
 #[test]
 fn a_driver_that_does_not_answer_is_noted() {
-    let until = |holds: &dyn Fn() -> bool| {
-        let begun = std::time::Instant::now();
-        while !holds() {
-            assert!(begun.elapsed() < Duration::from_secs(20), "in vain for 20 s");
-            std::thread::sleep(Duration::from_millis(5));
-        }
-    };
     let noted = Arc::new(Mutex::new(None));
     let queue = Arc::new(Slow { stuck: Mutex::new(true), ..Slow::default() });
     let note = {
@@ -163,11 +157,11 @@ fn a_driver_that_does_not_answer_is_noted() {
     queue.word.store(CAME, Ordering::Release);
     let since = |record: WaitRecord| locked(&noted).filter(|noted| noted.0 == record).map(|noted| noted.1);
     let second = 1_000_000_000;
-    until(&|| {
+    until("the look is noted", || {
         since(WaitRecord::NO_ANSWER)
             .is_some_and(|since| dushmem_os::clock::monotonic_ns() > since + second / 2)
     });
     *locked(&queue.stuck) = false;
     queue.answers.notify_all();
-    until(&|| since(what.record(-1, 0)).is_some());
+    until("the wait is noted", || since(what.record(-1, 0)).is_some());
 }
