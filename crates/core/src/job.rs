@@ -3,7 +3,7 @@
 //!
 //! [`JobPage`] is a header and a [`PeCard`] for each PE at the beginning of the memfd. All-zero bytes are
 //! the initial state, so whoever creates the memfd only has to size it.
-use crate::atomics::{AtomicU32, AtomicU64, Ordering};
+use crate::atomics::{AtomicU32, AtomicU64, Ordering, fence};
 use crate::bootstrap::Bootstrap;
 use crate::error::{Call, Error};
 use crate::sync::{Agreement, SyncLine};
@@ -41,7 +41,8 @@ pub struct WaitRecord {
 }
 
 impl WaitRecord {
-    /// A look at words on the GPU that has not come back.
+    /// A look at words on the GPU that has not come back. Each look is noted; [`WaitSlot::read`] tells of those that take
+    /// longer than any does that the driver lets through.
     pub const NO_ANSWER: WaitRecord =
         WaitRecord { call: IN_STREAM, team: -1, awaited: -1, address: 0, detail: 0 };
 
@@ -72,8 +73,14 @@ pub struct WaitSlot {
 #[derive(Debug)]
 pub struct Noted<'a>(&'a WaitSlot);
 
+/// A look at a GPU takes less, on a machine that has much to do, too.
+const LOOK_NS: u64 = 1_000_000_000;
+
 impl WaitSlot {
     fn write(&self, record: &WaitRecord, since: u64) {
+        // Who reads meanwhile shall not take parts of two records for one.
+        self.since.store(0, Ordering::Relaxed);
+        fence(Ordering::Release);
         self.call_team.store(u64::from(record.call) << 32 | u64::from(record.team as u32), Ordering::Relaxed);
         self.awaited.store(record.awaited as u32 as u64, Ordering::Relaxed);
         self.address.store(record.address, Ordering::Relaxed);
@@ -99,16 +106,20 @@ impl WaitSlot {
     pub fn read(&self) -> Option<(WaitRecord, u64)> {
         let since = self.since.load(Ordering::Acquire);
         let call_team = self.call_team.load(Ordering::Relaxed);
-        (since != 0).then(|| {
-            let record = WaitRecord {
-                call: (call_team >> 32) as u32,
-                team: call_team as u32 as i32,
-                awaited: self.awaited.load(Ordering::Relaxed) as u32 as i32,
-                address: self.address.load(Ordering::Relaxed),
-                detail: self.detail.load(Ordering::Relaxed),
-            };
-            (record, since)
-        })
+        let record = WaitRecord {
+            call: (call_team >> 32) as u32,
+            team: call_team as u32 as i32,
+            awaited: self.awaited.load(Ordering::Relaxed) as u32 as i32,
+            address: self.address.load(Ordering::Relaxed),
+            detail: self.detail.load(Ordering::Relaxed),
+        };
+        fence(Ordering::Acquire);
+        if since == 0 || self.since.load(Ordering::Relaxed) != since {
+            // No wait, or one that is just over.
+            return None;
+        }
+        let young = || dushmem_os::clock::monotonic_ns().saturating_sub(since) < LOOK_NS;
+        (record != WaitRecord::NO_ANSWER || !young()).then_some((record, since))
     }
 }
 

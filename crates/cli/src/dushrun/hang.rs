@@ -123,6 +123,18 @@ mod tests {
     }
 
     #[test]
+    fn a_look_at_a_gpu_is_no_wait_yet() {
+        let (_memory, page) = dushmem_boot::launcher::job_memory(1).unwrap();
+        let (slot, now) = (&page.card(0).waits()[0], dushmem_os::clock::monotonic_ns());
+        slot.show(Some((WaitRecord::NO_ANSWER, now)));
+        assert!(longest_wait(&page, 0).is_none() && !takes_long(&page, 0));
+        slot.show(Some((WaitRecord::NO_ANSWER, now - 2_000_000_000)));
+        assert_eq!(longest_wait(&page, 0).unwrap().0, WaitRecord::NO_ANSWER);
+        slot.show(None);
+        assert!(longest_wait(&page, 0).is_none());
+    }
+
+    #[test]
     fn the_oldest_wait_counts() {
         let (_memory, page) = dushmem_boot::launcher::job_memory(2).unwrap();
         assert_eq!(whereabouts(&page, 1), "has not called init");
