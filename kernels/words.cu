@@ -68,24 +68,33 @@ __device__ inline void marked(uint64_t mark, unsigned value) {
   if (threadIdx.x == 0 && mark != 0) store_relaxed((unsigned int *)(uintptr_t)mark, value);
 }
 
+/* Whether the CPU has seen that there is nothing to wait for: HOLDS of crates/cuda/src/on_stream/watch.rs. */
+__device__ inline bool was_seen(uint64_t said) {
+  return said != 0 && load_relaxed((const unsigned int *)(uintptr_t)said) == 1;
+}
+
 } // namespace
 
-/* 1 block of 32 threads: until the word compares. mark: a word of the host's that says that the kernel waits, or 0. */
-DUSHMEM_KERNEL dushmem_k_wait(uint64_t at, uint32_t bytes, uint32_t is_signed, uint32_t cmp, uint64_t value, uint64_t mark) {
+/* 1 block of 32 threads: until the word compares. mark: a word of the host's that says that the kernel waits, or 0. said: one
+ * that the CPU has set, to 1 where it has seen that the word compares, and that becomes 0 again; or 0. */
+DUSHMEM_KERNEL dushmem_k_wait(uint64_t at, uint32_t bytes, uint32_t is_signed, uint32_t cmp, uint64_t value, uint64_t mark,
+                              uint64_t said) {
   marked(mark, 1);
-  if (threadIdx.x == 0)
+  if (threadIdx.x == 0 && !was_seen(said))
     wait("wait_until", (const void *)(uintptr_t)at, value, until_compares{at, bytes, is_signed, (int)cmp, value});
   sync(block_scope{});
   marked(mark, 2);
+  marked(said, 0);
 }
 
 /* 1 block of 32 threads: until all of the n words compare whose status (an int each; address 0: all of them) is 0.
- * values: one for all, or with `each` the address of an array. mark: as above. */
+ * values: one for all, or with `each` the address of an array. mark and said: as above. */
 DUSHMEM_KERNEL dushmem_k_wait_all(uint64_t at, uint32_t bytes, uint32_t is_signed, uint64_t n, uint64_t status, uint32_t cmp,
-                                  uint64_t values, uint32_t each, uint64_t mark) {
+                                  uint64_t values, uint32_t each, uint64_t mark, uint64_t said) {
   const int *const left_out = (const int *)(uintptr_t)status;
   marked(mark, 1);
-  for (uint64_t i = threadIdx.x; i < n; i += blockDim.x) {
+  const uint64_t end = was_seen(said) ? 0 : n;
+  for (uint64_t i = threadIdx.x; i < end; i += blockDim.x) {
     if (left_out != nullptr && left_out[i] != 0) continue;
     const uint64_t word = at + i * bytes, value = value_at(values, each, bytes, i);
     wait("wait_until_all", (const void *)(uintptr_t)word, value,
@@ -93,4 +102,5 @@ DUSHMEM_KERNEL dushmem_k_wait_all(uint64_t at, uint32_t bytes, uint32_t is_signe
   }
   sync(block_scope{});
   marked(mark, 2);
+  marked(said, 0);
 }

@@ -497,17 +497,25 @@ static void check_waits() {
   const int left_out[4] = {0, 0, 0, 1};
   OK(cudaMemcpy(values, at_least, sizeof at_least, cudaMemcpyHostToDevice));
   OK(cudaMemcpy(status, left_out, sizeof left_out, cudaMemcpyHostToDevice));
+  const uint32_t said[3] = {1, 1, 2};
+  OK(cudaMemcpy(reference + 904, said, sizeof said, cudaMemcpyHostToDevice));
   dushmem_barrier_all();
-  dushmem_k_wait<<<1, 32>>>(address(wide), 8, 1, DUSHMEM_CMP_LT, (uint64_t)-6, address(reference + 900));
-  dushmem_k_wait_all<<<1, 32>>>(address(narrow), 2, 1, 4, address(status), DUSHMEM_CMP_GE, address(values), 1, 0);
-  dushmem_k_wait_all<<<1, 32>>>(address(narrow), 2, 0, 3, 0, DUSHMEM_CMP_NE, 9, 0, 0);
+  dushmem_k_wait<<<1, 32>>>(address(wide), 8, 1, DUSHMEM_CMP_LT, (uint64_t)-6, address(reference + 900), 0);
+  dushmem_k_wait_all<<<1, 32>>>(address(narrow), 2, 1, 4, address(status), DUSHMEM_CMP_GE, address(values), 1, 0, 0);
+  dushmem_k_wait_all<<<1, 32>>>(address(narrow), 2, 0, 3, 0, DUSHMEM_CMP_NE, 9, 0, 0, 0);
+  // What the CPU has seen need not be so any more; what it has not seen is waited for.
+  dushmem_k_wait<<<1, 32>>>(address(wide), 8, 0, DUSHMEM_CMP_EQ, 1234, 0, address(reference + 904));
+  dushmem_k_wait_all<<<1, 32>>>(address(narrow), 2, 0, 3, 0, DUSHMEM_CMP_EQ, 1234, 0, 0, address(reference + 908));
+  dushmem_k_wait<<<1, 32>>>(address(wide), 8, 1, DUSHMEM_CMP_EQ, (uint64_t)-7, 0, address(reference + 912));
   dushmem_int64_p(wide, -7, next);
   for (int i = 1; i < 3; i++) dushmem_int16_p(narrow + i, (int16_t)(i + 2), next);
   dushmem_quiet();
   settle();
-  uint32_t mark = 0;
-  OK(cudaMemcpy(&mark, reference + 900, sizeof mark, cudaMemcpyDeviceToHost));
-  if (mark != 2) failures++, std::printf("PE %d: the mark of a wait that is over is %u\n", me, mark);
+  uint32_t marks[4] = {};
+  OK(cudaMemcpy(marks, reference + 900, sizeof marks, cudaMemcpyDeviceToHost));
+  if (marks[0] != 2) failures++, std::printf("PE %d: the mark of a wait that is over is %u\n", me, marks[0]);
+  if (marks[1] != 0 || marks[2] != 0 || marks[3] != 0)
+    failures++, std::printf("PE %d: what the CPU has said is %u, %u, %u\n", me, marks[1], marks[2], marks[3]);
   dushmem_barrier_all();
 }
 

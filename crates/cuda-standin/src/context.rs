@@ -7,7 +7,7 @@ use crate::stream::{Stream, Streams};
 use crate::{memory, module, peers, pinned};
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, OnceLock};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock};
 
 /// A device as this process sees it.
 pub struct Device {
@@ -75,6 +75,8 @@ pub struct Context {
     pub streams: Streams,
     pub connections: Connections,
     legacy: OnceLock<Arc<Stream>>,
+    /// Held by who waits for a stream to take more.
+    crowded: Mutex<()>,
 }
 
 pub static CONTEXTS: Table<Context> = Table::new();
@@ -93,6 +95,7 @@ impl Context {
             streams: Streams::default(),
             connections: Connections::new(),
             legacy: OnceLock::new(),
+            crowded: Mutex::new(()),
         });
         CONTEXTS.insert(context.handle, context.clone());
         context
@@ -110,6 +113,11 @@ impl Context {
     /// Ends the context; the first error stays.
     pub fn fail(&self, code: Code) {
         let _ = self.failed.compare_exchange(0, code, Ordering::AcqRel, Ordering::Acquire);
+    }
+
+    /// One thread at a time waits for room, and no other is in a call meanwhile.
+    pub fn crowd(&self) -> MutexGuard<'_, ()> {
+        self.crowded.lock().expect("no panic")
     }
 
     /// The stream that is meant by a null handle.
@@ -139,6 +147,9 @@ pub fn current() -> Out<Arc<Context>> {
         0 => return Err(code::INVALID_CONTEXT),
         handle => CONTEXTS.get(handle, code::CONTEXT_IS_DESTROYED)?,
     };
+    if KNOBS.room > 0 {
+        drop(context.crowd());
+    }
     context.check()?;
     Ok(context)
 }

@@ -16,6 +16,8 @@ pub struct Knobs {
     pub hints: bool,
     pub host_access: bool,
     pub host_atomics: bool,
+    /// How much a stream takes that isn't done, 0: any.
+    pub room: u64,
     pub missing: Vec<String>,
     pub trace: Option<String>,
 }
@@ -33,6 +35,7 @@ pub static KNOBS: LazyLock<Knobs> = LazyLock::new(|| Knobs {
     hints: number("NO_HINTS", 0) == 0,
     host_access: number("HOST_ACCESS", 0) != 0,
     host_atomics: number("HOST_ATOMICS", 0) != 0,
+    room: number("ROOM", 0) as u64,
     missing: text("MISSING").unwrap_or_default().split(',').map(|name| name.trim().to_owned()).collect(),
     trace: text("TRACE"),
 });

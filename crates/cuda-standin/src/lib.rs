@@ -25,6 +25,7 @@
 //! | `CUDA_STANDIN_MISSING` | functions, by comma, that cuGetProcAddress does not find; called all the same, they give NOT_FOUND |
 //! | `CUDA_STANDIN_FAIL` | failures: `cuMemCreate:3=2` the third call gives 2, `cuMemCreate:3+=2` all from the third on; by comma; `*` is any call |
 //! | `CUDA_STANDIN_CONNECTIONS` | 1: streams share as many connections as `CUDA_DEVICE_MAX_CONNECTIONS` says (8), in order, so that one that waits for a value holds others up |
+//! | `CUDA_STANDIN_ROOM` | how much a stream takes that isn't done; who has more for it waits, and the context's other threads wait for that one |
 //! | `CUDA_STANDIN_NO_SPIN` | 1: a kernel that waits for other PEs is a fault, as where processes take turns it costs too much |
 //! | `CUDA_STANDIN_TRACE` | 1: each call on standard error; errors: only those that fail |
 //!

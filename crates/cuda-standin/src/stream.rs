@@ -4,6 +4,7 @@ use crate::code::{self, Out};
 use crate::connection::Connection;
 use crate::context::{self, Context};
 use crate::handles::{self, Table};
+use crate::knobs::KNOBS;
 use crate::work::Work;
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -143,7 +144,11 @@ impl Stream {
     }
 
     fn enqueue(self: &Arc<Stream>, work: Work) -> u64 {
+        let _crowd = (KNOBS.room > 0).then(|| self.context.crowd());
         let mut inner = self.inner();
+        while KNOBS.room > 0 && inner.submitted - inner.done >= KNOBS.room && self.context.check().is_ok() {
+            inner = self.finished.wait(inner).expect("no panic");
+        }
         let place = self.connection.as_ref().map_or(0, |connection| connection.place());
         inner.queue.push_back((work, place));
         inner.submitted += 1;

@@ -24,7 +24,7 @@ const KERNELS: &str = "
     .param .u64 f) { ret; }
 .visible .entry dushmem_k_copy(.param .u64 a, .param .u64 b, .param .u64 c) { ret; }
 .visible .entry dushmem_k_wait(.param .u64 a, .param .u32 b, .param .u32 c, .param .u32 d, .param .u64 e,
-    .param .u64 f) { ret; }
+    .param .u64 f, .param .u64 g) { ret; }
 .visible .entry unknown(.param .u32 a) { ret; }
 .visible .entry standin_wrong(.param .u32 a) { ret; }
 ";
@@ -75,7 +75,7 @@ fn single_kernels() {
     write(at + 512, &[a, a + 16, a]);
     run("dushmem_k_combine", &[a + 512, 2, 1, 2, 3, 5]);
     assert_eq!(read(at, 4), [4, 6, 3, 4]);
-    ok(launch(function(module, "dushmem_k_wait"), own, &[a, 1, 1, 4, 0, a + 768]));
+    ok(launch(function(module, "dushmem_k_wait"), own, &[a, 1, 1, 4, 0, a + 768, 0]));
     assert_eq!(cuStreamQuery(own), 600);
     write(at, &[0x80]);
     ok(cuStreamSynchronize(own));

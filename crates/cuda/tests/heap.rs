@@ -162,7 +162,7 @@ fn a_look_does_not_wait_for_what_was_begun() {
     // A kernel of the program that waits for a word.
     let kernel = gpu.kernel("dushmem_k_wait").unwrap();
     gpu.set_state(&state(3)).unwrap();
-    let spin = [at as u64, 8, 0, Cmp::Eq as u64, 5, 0];
+    let spin = [at as u64, 8, 0, Cmp::Eq as u64, 5, 0, 0];
     // SAFETY: a stream and a kernel of the context, with its parameters.
     unsafe {
         let stream = program_stream(&gpu);

@@ -7,6 +7,8 @@ mod counts;
 mod elsewhere;
 #[path = "streams/everything.rs"]
 mod everything;
+#[path = "streams/full.rs"]
+mod full;
 #[path = "streams/pe.rs"]
 mod pe;
 #[path = "streams/records.rs"]
@@ -33,6 +35,7 @@ modes! {
     alone: Turns 1 everything::all;
     wrong_in_turns: Turns 2 wrong::all;
     wrong_concurrent: Concurrent 3 wrong::all;
+    full_streams: LittleRoom 2 full::all;
     calls_of_2: Concurrent 2 counts::concurrent;
     calls_of_3: Concurrent 3 counts::concurrent;
     calls_in_turns: Turns 3 counts::in_turns;

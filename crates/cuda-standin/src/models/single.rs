@@ -12,8 +12,8 @@ pub const MODELS: &[Model] = &[
     Model { name: "dushmem_k_amo", sizes: &[8, 8, 8, 4, 4, 8], run: amo, quick: true },
     Model { name: "dushmem_k_copy", sizes: &[8, 8, 8], run: copy, quick: true },
     Model { name: "dushmem_k_copy_strided", sizes: &[8, 8, 8, 8, 4, 8], run: copy_strided, quick: true },
-    Model { name: "dushmem_k_wait", sizes: &[8, 4, 4, 4, 8, 8], run: wait, quick: false },
-    Model { name: "dushmem_k_wait_all", sizes: &[8, 4, 4, 8, 8, 4, 8, 4, 8], run: wait_all, quick: false },
+    Model { name: "dushmem_k_wait", sizes: &[8, 4, 4, 4, 8, 8, 8], run: wait, quick: false },
+    Model { name: "dushmem_k_wait_all", sizes: &[8, 4, 4, 8, 8, 4, 8, 4, 8, 8], run: wait_all, quick: false },
     Model { name: "dushmem_k_quiet", sizes: &[], run: |call| State::of(call)?.quiet(), quick: false },
     Model { name: "dushmem_k_signal_add", sizes: &[8, 8, 4], run: signal_add, quick: false },
 ];
@@ -143,20 +143,24 @@ fn wait_for(call: &Call<'_>, at: usize, bytes: usize, signed: bool, how: u32, va
     wait_until(call.context, || compares(work::load(word, bytes), value, bytes, signed, how))
 }
 
-/// Says in the word at an address, unless that is 0, that the kernel waits, and that it goes on.
-fn marked(call: &Call<'_>, mark: usize, wait: impl FnOnce() -> Out) -> Out {
-    let say = |value: u64| if mark == 0 { Ok(()) } else { call.store(mark, value, 4) };
-    say(1)?;
-    wait()?;
-    say(2)
+/// Says in the word at `mark`, unless that is 0, that the kernel waits, and that it goes on. There is nothing to wait for where
+/// the word at `said`, unless that is 0, is 1; it is set back.
+fn marked(call: &Call<'_>, mark: usize, said: usize, wait: impl FnOnce() -> Out) -> Out {
+    let say = |at: usize, value: u64| if at == 0 { Ok(()) } else { call.store(at, value, 4) };
+    say(mark, 1)?;
+    if said == 0 || call.load(said, 4)? != 1 {
+        wait()?;
+    }
+    say(mark, 2)?;
+    say(said, 0)
 }
 
 fn wait(call: &Call<'_>) -> Out {
-    marked(call, call.size(5), || wait_once(call))
+    marked(call, call.size(5), call.size(6), || wait_once(call))
 }
 
 fn wait_all(call: &Call<'_>) -> Out {
-    marked(call, call.size(8), || wait_each(call))
+    marked(call, call.size(8), call.size(9), || wait_each(call))
 }
 
 fn wait_once(call: &Call<'_>) -> Out {

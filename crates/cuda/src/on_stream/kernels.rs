@@ -1,4 +1,5 @@
 //! The library's kernels that operations in streams launch, with their parameters (`kernels/*.cu`).
+use super::compare::Shape;
 use super::queue::{Args, Launch, Rows};
 use dushmem_core::amo::AmoOp;
 use dushmem_core::coll::reduce::{ElementKind, ReduceOp};
@@ -291,10 +292,12 @@ pub fn copy_strided(dest: u64, source: u64, rows: &Rows) -> Launch {
     launch("dushmem_k_copy_strided", blocks as u32, 256, args)
 }
 
-/// Waits for a word. `mark`: the device's address of a word that says so.
-pub fn wait(at: u64, bytes: usize, signed: bool, cmp: Cmp, value: u64, mark: u64) -> Launch {
-    let args = Args::default().word(at).word(bytes as u64).word(signed.into()).word(cmp as u64).word(value);
-    launch("dushmem_k_wait", 1, 32, args.word(mark))
+/// Waits for a word. `mark`: the device's address of a word that says so. `said`: that of one which the CPU has set, to 1 where
+/// there is nothing to wait for, and which becomes 0 again; or 0.
+pub fn wait(at: u64, shape: Shape, cmp: Cmp, mark: u64, said: u64) -> Launch {
+    let Shape { bytes, signed, bits } = shape;
+    let args = Args::default().word(at).word(bytes as u64).word(signed.into()).word(cmp as u64).word(bits);
+    launch("dushmem_k_wait", 1, 32, args.word(mark).word(said))
 }
 
 /// Words that a kernel waits for, with their status array and values.
@@ -312,13 +315,12 @@ pub struct WaitAll {
     pub each: bool,
 }
 
-/// Waits for several words. `mark`: as above.
-pub fn wait_all(what: &WaitAll, mark: u64) -> Launch {
+/// Waits for several words. `mark`, `said`: as above.
+pub fn wait_all(what: &WaitAll, mark: u64, said: u64) -> Launch {
     let args =
         Args::default().word(what.at).word(what.bytes as u64).word(what.signed.into()).word(what.n as u64);
-    let args =
-        args.word(what.status).word(what.cmp as u64).word(what.values).word(what.each.into()).word(mark);
-    launch("dushmem_k_wait_all", 1, 32, args)
+    let args = args.word(what.status).word(what.cmp as u64).word(what.values).word(what.each.into());
+    launch("dushmem_k_wait_all", 1, 32, args.word(mark).word(said))
 }
 
 #[cfg(test)]

@@ -3,6 +3,9 @@ pub mod check;
 pub mod coll;
 pub mod compare;
 pub mod driven;
+#[cfg(test)]
+#[path = "tests/fakes.rs"]
+mod fakes;
 pub mod in_world;
 pub mod job;
 pub mod kept;

@@ -1,11 +1,12 @@
 //! Waits for own words: by the stream itself where it compares as the API does, otherwise by a kernel that spins, or, where
-//! PEs take turns on the device, by the CPU.
+//! PEs take turns on the device, by the CPU as long as it gets at the words.
 use super::check::reached_target;
 use super::compare::{How, Shape};
-use super::kept::Array;
+use super::kept::{Array, Copied};
 use super::kernels::{self, WaitAll};
+use super::queue::Launch;
 use super::stream::Enqueue;
-use super::watch::{Look, Values};
+use super::watch::{Look, Values, Wait};
 use dushmem_core::coll::checks;
 use dushmem_core::device::{Word, Words};
 use dushmem_core::device_heap::driver::Sharing;
@@ -49,13 +50,14 @@ impl Enqueue<'_> {
                 }
                 _ if self.turns() => {
                     let look = Look { at: target.at, shape, cmp, n: 1, status: 0, values: Values::One };
-                    let what = self.what(target.at, shape.bytes);
-                    self.watch.enqueue(self.stream, self.call, what, self.captured(), look, [None, None])
+                    let mark = self.mark(target.at, shape.bytes)?.address();
+                    self.watched(target.at, look, [None, None], &|said| {
+                        kernels::wait(at, shape, cmp, mark, said)
+                    })
                 }
                 _ => {
-                    let Shape { bytes, signed, bits } = shape;
-                    let mark = self.mark(target.at, bytes)?.address();
-                    self.queue.launch(self.stream, kernels::wait(at, bytes, signed, cmp, bits, mark))
+                    let mark = self.mark(target.at, shape.bytes)?.address();
+                    self.queue.launch(self.stream, kernels::wait(at, shape, cmp, mark, 0))
                 }
             }
         }
@@ -83,6 +85,16 @@ impl Enqueue<'_> {
         // What the device reaches is read when the stream comes to the wait, and anything else now.
         let status = || Array::new(self.queue, set.status, set.len * 4);
         let values = || Array::new(self.queue, values, span);
+        let cmp = set.cmp;
+        let by_kernel = || -> Result<_> {
+            // SAFETY: as the caller promises.
+            let (arrays, passed) =
+                unsafe { self.all.kept.for_device(self.queue, self.captured(), [status(), values()])? };
+            let (bytes, signed, n) = (shape.bytes, shape.signed, set.len);
+            let values = if each { arrays[1] } else { shape.bits };
+            let mark = self.mark(target.at, bytes)?.address();
+            Ok((WaitAll { at, bytes, signed, n, status: arrays[0], cmp, values, each }, mark, passed))
+        };
         // SAFETY: as the caller promises.
         unsafe {
             match how {
@@ -98,25 +110,37 @@ impl Enqueue<'_> {
                 _ if self.turns() => {
                     let ((status, left_out), (values, wanted)) = (status().for_cpu(), values().for_cpu());
                     let values = if each { Values::Each(values) } else { Values::One };
-                    let (n, cmp) = (set.len, set.cmp);
-                    let look = Look { at: target.at, shape, cmp, n, status, values };
-                    let what = self.what(target.at, shape.bytes);
-                    let copied = [left_out, wanted];
-                    self.watch.enqueue(self.stream, self.call, what, self.captured(), look, copied)
+                    let look = Look { at: target.at, shape, cmp, n: set.len, status, values };
+                    let (all, mark, passed) = by_kernel()?;
+                    self.watched(target.at, look, [left_out, wanted], &|said| {
+                        kernels::wait_all(&all, mark, said)
+                    })?;
+                    passed.map_or(Ok(()), |passed| self.memory_ops(&[passed]))
                 }
                 _ => {
-                    let (bytes, signed, n, cmp) = (shape.bytes, shape.signed, set.len, set.cmp);
-                    let arrays = [status(), values()];
-                    let ([status, values], passed) =
-                        self.all.kept.for_device(self.queue, self.captured(), arrays)?;
-                    let values = if each { values } else { shape.bits };
-                    let all = WaitAll { at, bytes, signed, n, status, cmp, values, each };
-                    let mark = self.mark(target.at, bytes)?.address();
-                    self.queue.launch(self.stream, kernels::wait_all(&all, mark))?;
+                    let (all, mark, passed) = by_kernel()?;
+                    self.queue.launch(self.stream, kernels::wait_all(&all, mark, 0))?;
                     passed.map_or(Ok(()), |passed| self.memory_ops(&[passed]))
                 }
             }
         }
+    }
+
+    /// A wait for own words from `at` on, by the CPU as long as it gets at them, otherwise by `kernel`.
+    ///
+    /// # Safety
+    /// As for [`Watch::enqueue`].
+    unsafe fn watched(
+        &self,
+        at: usize,
+        look: Look,
+        copied: [Option<Copied>; 2],
+        kernel: &dyn Fn(u64) -> Launch,
+    ) -> Result<()> {
+        let what = self.what(at, look.shape.bytes);
+        let wait = Wait { call: self.call, what, captured: self.captured() };
+        // SAFETY: as the caller promises.
+        unsafe { self.watch.enqueue(self.stream, wait, look, copied, kernel) }
     }
 
     /// Streams of one process share few queues of the device, in which one that waits holds up the others: their waits

@@ -1,11 +1,15 @@
 //! Waits that a stream can't do by itself and that no kernel should spin for: the CPU looks at the words.
 //!
-//! The stream calls a function that hands the wait to a thread, waits for a word of host memory, and sets it back. The
-//! thread reads the words from time to time and sets that word when the condition holds. Constants only, so a graph can
-//! do it again and again. The thread sleeps while nobody waits.
+//! The stream calls a function that hands the wait to a thread, waits for a word of host memory, and launches a kernel. The
+//! thread reads the words from time to time and sets that word when the condition holds; the kernel sets it back. Constants
+//! only, so a graph can do it again and again. The thread sleeps while nobody waits.
+//!
+//! A look is a call of the driver, which keeps it waiting while another thread launches into a stream that is full: for ever,
+//! where that is the stream that waits. So a second thread, which calls no driver, sees to it that looks come back, and
+//! otherwise tells streams to wait by the kernel.
 use super::compare::Shape;
 use super::kept::Copied;
-use super::queue::{HostFunction, MemOp, Queue, Until};
+use super::queue::{HostFunction, Launch, MemOp, Queue, Until};
 use super::records::{Records, What};
 use dushmem_core::device::StreamHandle;
 use dushmem_core::error::{Error, Result};
@@ -13,13 +17,20 @@ use dushmem_core::until::Cmp;
 use std::ffi::c_void;
 use std::fmt;
 use std::mem::ManuallyDrop;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// First and longest pause between two looks. A look is a copy of some microseconds.
 const NAPS: (Duration, Duration) = (Duration::from_micros(20), Duration::from_micros(500));
+
+/// A look that takes longer is kept waiting by the driver. Where it only was slow, the kernels that wait meanwhile are, too.
+const STUCK: Duration = Duration::from_millis(100);
+
+/// What the word of a wait says to the stream: that the condition holds, or that the kernel shall wait for it.
+const HOLDS: u32 = 1;
+const BY_KERNEL: u32 = 2;
 
 /// What the words are compared with.
 #[derive(Clone, Copy, Debug)]
@@ -90,6 +101,18 @@ unsafe impl Send for Done {}
 // SAFETY: as above.
 unsafe impl Sync for Done {}
 
+/// What is known of a wait besides what it waits for.
+#[derive(Clone, Copy, Debug)]
+#[allow(
+    missing_docs,
+    reason = "its public name, what the hang report says, and whether it becomes part of a graph"
+)]
+pub struct Wait {
+    pub call: &'static str,
+    pub what: What,
+    pub captured: bool,
+}
+
 /// A wait in a stream, or in a graph.
 struct Entry {
     call: &'static str,
@@ -113,11 +136,17 @@ struct Shared {
     records: Arc<Records>,
     active: Mutex<Active>,
     changed: Condvar,
+    /// Since when the driver is asked for words, 0 while it isn't.
+    asked: AtomicU64,
+    /// There are waits that have to be seen to.
+    guarded: Condvar,
 }
 
 #[derive(Default)]
 struct Active {
-    waits: Vec<Arc<Entry>>,
+    /// Each with a number of its own: a graph may come to one again while a look at it is still under way.
+    waits: Vec<(Arc<Entry>, u64)>,
+    begun: u64,
     stop: bool,
 }
 
@@ -128,48 +157,78 @@ impl Shared {
 
     fn begin(&self, entry: Arc<Entry>) {
         self.records.begin(number(&entry), entry.what);
-        self.active().waits.push(entry);
+        let mut active = self.active();
+        active.begun += 1;
+        let begun = active.begun;
+        active.waits.push((entry, begun));
+        drop(active);
         self.changed.notify_one();
+        self.guarded.notify_one();
+    }
+
+    /// Tells the streams of these waits to go on.
+    fn say(&self, waits: &[(Arc<Entry>, u64)], what: u32) {
+        for (entry, _) in waits {
+            self.records.end(number(entry));
+            entry.done.word().store(what, Ordering::Release);
+            entry.over.store(true, Ordering::Release);
+        }
+    }
+
+    /// Waits until there are waits; `None` when all ends.
+    fn some(&self, changed: &Condvar) -> Option<MutexGuard<'_, Active>> {
+        let idle = |active: &mut Active| active.waits.is_empty() && !active.stop;
+        let active = changed.wait_while(self.active(), idle).unwrap_or_else(PoisonError::into_inner);
+        (!active.stop).then_some(active)
     }
 
     /// What the thread does.
     fn look(&self) {
         let mut nap = NAPS.0;
         let mut known = 0;
-        loop {
-            let mut active = self.active();
-            while active.waits.is_empty() && !active.stop {
-                active = self.changed.wait(active).unwrap_or_else(PoisonError::into_inner);
-            }
-            if active.stop {
-                return;
-            }
+        while let Some(active) = self.some(&self.changed) {
             let waits = active.waits.clone();
             drop(active);
             let before = waits.len();
             let mut over = Vec::new();
-            for entry in waits {
+            for (entry, begun) in waits {
+                self.asked.store(dushmem_os::clock::monotonic_ns(), Ordering::Release);
                 match entry.look.holds(&*self.queue) {
                     Ok(false) => {}
-                    Ok(true) => over.push(entry),
+                    Ok(true) => over.push(begun),
                     Err(error) => {
                         (self.report)(entry.call, &error);
                         return;
                     }
                 }
             }
+            self.asked.store(0, Ordering::Release);
             let mut active = self.active();
-            active.waits.retain(|entry| !over.iter().any(|o| Arc::ptr_eq(o, entry)));
-            for entry in &over {
-                self.records.end(number(entry));
-                entry.done.word().store(1, Ordering::Release);
-                entry.over.store(true, Ordering::Release);
-            }
+            // Without those that the kernel waits for by now.
+            let found: Vec<_> = active.waits.extract_if(.., |wait| over.contains(&wait.1)).collect();
+            self.say(&found, HOLDS);
             // What is new is looked at often.
             nap = if !over.is_empty() || before > known { NAPS.0 } else { (nap * 3 / 2).min(NAPS.1) };
             known = active.waits.len();
             if over.is_empty() && !active.stop {
                 drop(self.changed.wait_timeout(active, nap));
+            }
+        }
+    }
+
+    /// What the second thread does.
+    fn guard(&self) {
+        while let Some(mut active) = self.some(&self.guarded) {
+            let asked = self.asked.load(Ordering::Acquire);
+            let time = Duration::from_nanos(match asked {
+                0 => 0,
+                asked => dushmem_os::clock::monotonic_ns().saturating_sub(asked),
+            });
+            if time >= STUCK {
+                let waits = std::mem::take(&mut active.waits);
+                self.say(&waits, BY_KERNEL);
+            } else {
+                drop(self.guarded.wait_timeout(active, STUCK - time));
             }
         }
     }
@@ -207,7 +266,7 @@ unsafe extern "C" fn begin_again(data: *mut c_void) {
 /// The thread, and the waits that it knows of.
 pub struct Watch {
     shared: Arc<Shared>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
     /// Waits that were enqueued outside of captures: their words are used again.
     once: Mutex<Vec<Arc<Entry>>>,
 }
@@ -219,27 +278,29 @@ impl fmt::Debug for Watch {
 }
 
 impl Watch {
-    /// A thread is started with the first wait. `report` ends the job; the records learn of all waits.
+    /// The threads are started with the first wait. `report` ends the job; the records learn of all waits.
     pub fn new(queue: Arc<dyn Queue>, report: Report, records: Arc<Records>) -> Watch {
-        let shared = Shared { queue, report, records, active: Mutex::default(), changed: Condvar::new() };
-        Watch { shared: Arc::new(shared), thread: Mutex::new(None), once: Mutex::default() }
+        let (changed, guarded) = (Condvar::new(), Condvar::new());
+        let (active, asked) = (Mutex::default(), AtomicU64::new(0));
+        let shared = Shared { queue, report, records, active, changed, asked, guarded };
+        Watch { shared: Arc::new(shared), threads: Mutex::default(), once: Mutex::default() }
     }
 
-    /// Has the stream wait, for the public name `call`.
+    /// Has the stream wait. `kernel` makes the launch of one that waits for the same, given the device's address of the word
+    /// that says whether it has to.
     ///
     /// # Safety
-    /// The arrays are valid while the stream waits, in a graph: whenever it is launched.
+    /// The arrays are valid while the stream waits, in a graph: whenever it is launched; and so is what the kernel uses.
     pub unsafe fn enqueue(
         &self,
         stream: StreamHandle,
-        call: &'static str,
-        what: What,
-        captured: bool,
+        wait: Wait,
         look: Look,
         copied: [Option<Copied>; 2],
+        kernel: &dyn Fn(u64) -> Launch,
     ) -> Result<()> {
         self.start()?;
-        let done = self.word()?;
+        let (done, Wait { call, what, captured }) = (self.word()?, wait);
         let shared = Arc::downgrade(&self.shared);
         let entry =
             Arc::new(Entry { call, what, look, _copied: copied, done, over: AtomicBool::new(false), shared });
@@ -254,12 +315,12 @@ impl Watch {
             drop(unsafe { Arc::from_raw(data.cast::<Entry>().cast_const()) });
             return Err(error);
         }
-        let ops = [
-            MemOp::Wait32 { at: done.device, value: 1, until: Until::Eq },
-            MemOp::Write32 { at: done.device, value: 0 },
-        ];
-        // SAFETY: the word lives as long as the queue.
-        unsafe { queue.memory_ops(stream, captured, &ops)? };
+        let said = MemOp::Wait32 { at: done.device, value: HOLDS, until: Until::Geq };
+        // SAFETY: the word lives as long as the queue; as the caller promises.
+        unsafe {
+            queue.memory_ops(stream, captured, &[said])?;
+            queue.launch(stream, kernel(done.device))?;
+        }
         if !captured {
             self.once().push(entry);
         }
@@ -285,17 +346,24 @@ impl Watch {
     }
 
     fn start(&self) -> Result<()> {
-        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
-        if thread.is_none() {
+        let mut threads = self.threads();
+        while threads.len() < 2 {
             let shared = Arc::clone(&self.shared);
-            let started =
-                std::thread::Builder::new().name("dushmem-watch".into()).spawn(move || shared.look());
-            *thread = Some(started.map_err(|error| Error::System {
-                what: "starting the thread that waits for streams".into(),
+            let (name, body): (_, fn(&Shared)) = match threads.len() {
+                0 => ("dushmem-watch", Shared::look),
+                _ => ("dushmem-watch-2", Shared::guard),
+            };
+            let started = std::thread::Builder::new().name(name.into()).spawn(move || body(&shared));
+            threads.push(started.map_err(|error| Error::System {
+                what: "starting a thread that waits for streams".into(),
                 why: error.to_string(),
             })?);
         }
         Ok(())
+    }
+
+    fn threads(&self) -> MutexGuard<'_, Vec<JoinHandle<()>>> {
+        self.threads.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -303,10 +371,15 @@ impl Drop for Watch {
     fn drop(&mut self) {
         self.shared.active().stop = true;
         self.shared.changed.notify_one();
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(thread) = thread {
+        self.shared.guarded.notify_one();
+        let threads = std::mem::take(&mut *self.threads());
+        for thread in threads {
             // It may end only after a panic otherwise, of which it has told.
             let _ = thread.join();
         }
     }
 }
+
+#[cfg(test)]
+#[path = "tests/watch.rs"]
+mod tests;

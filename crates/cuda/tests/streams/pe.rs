@@ -13,6 +13,9 @@ use dushmem_cuda::driver::Driver;
 use dushmem_cuda::{Cuda, driver, types};
 use std::sync::{Arc, Mutex, Once};
 
+/// See [`Mode::LittleRoom`].
+pub const ROOM: usize = 64;
+
 /// How PEs share the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
@@ -27,6 +30,8 @@ pub enum Mode {
     TwoAtOnce,
     /// Processes with a device each, that see both.
     OneEach,
+    /// Processes that take turns, whose streams take no more than [`ROOM`] that isn't done.
+    LittleRoom,
     /// Processes that take turns, and whose heap is the host's.
     HostHeap,
     /// The same of processes whose kernels run at the same time.
@@ -67,6 +72,9 @@ impl Pe {
                 if matches!(mode, Mode::Turns | Mode::TwoDevices | Mode::HostHeap) {
                     std::env::set_var("CUDA_STANDIN_NO_SPIN", "1");
                 }
+                if mode == Mode::LittleRoom {
+                    std::env::set_var("CUDA_STANDIN_ROOM", ROOM.to_string());
+                }
                 std::env::set_var("CUDA_STANDIN_CONNECTIONS", "1");
                 let two = matches!(mode, Mode::TwoDevices | Mode::TwoAtOnce | Mode::OneEach);
                 if two || mode == Mode::Unbound {
@@ -106,7 +114,9 @@ impl Pe {
         if let Some(heap) = world.device_heap() {
             let expected = match mode {
                 _ if n == 1 => Sharing::Alone,
-                Mode::Turns | Mode::TwoDevices | Mode::Unbound | Mode::HostHeap => Sharing::Turns,
+                Mode::Turns | Mode::TwoDevices | Mode::Unbound | Mode::HostHeap | Mode::LittleRoom => {
+                    Sharing::Turns
+                }
                 Mode::Concurrent | Mode::Hidden | Mode::TwoAtOnce | Mode::HostHeapTogether => {
                     Sharing::Concurrent
                 }
