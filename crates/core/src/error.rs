@@ -3,6 +3,8 @@
 //! An error does not know under which name the call was made: the skin that made it puts
 //! `PE k: name: ` in front.
 
+use std::fmt;
+
 /// Calls, as wait records and reports of disagreement name them. Numbers are never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
@@ -136,6 +138,61 @@ impl Call {
 /// What messages call memory of the symmetric heap; who knows the name of the call for it says that instead.
 pub const OBJECT: &str = "an object from malloc";
 
+/// How much memory an argument of a call names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// So many bytes.
+    Bytes(usize),
+    /// What the caller said of it: a count of elements.
+    Said(Box<str>),
+}
+
+impl fmt::Display for Extent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Extent::Bytes(n) => f.write_str(&count_bytes(*n as u64)),
+            Extent::Said(text) => f.write_str(text),
+        }
+    }
+}
+
+/// A range that starts in symmetric memory, or close behind it, and does not end there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PastEnd {
+    /// The argument.
+    pub arg: &'static str,
+    /// Its value.
+    pub addr: usize,
+    /// How long the range is.
+    pub extent: Extent,
+    /// Bytes of the object that it starts in, where it starts in one.
+    pub object: Option<usize>,
+    /// Bytes from the end of the memory to its start, where it starts behind that.
+    pub behind: Option<usize>,
+    /// Bytes from the end of the memory to its own.
+    pub past: usize,
+    /// What memory that is.
+    pub memory: &'static str,
+}
+
+impl fmt::Display for PastEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let PastEnd { arg, addr, extent, object, behind, past, memory } = self;
+        let past = count_bytes(*past as u64);
+        write!(f, "{arg} = {addr:#x} ({extent}): ")?;
+        match (behind, object) {
+            (Some(0), _) => write!(f, "starts where {memory} ends, and goes {past} past that")?,
+            (Some(n), _) => write!(f, "starts {} past the end of {memory}", count_bytes(*n as u64))?,
+            (None, Some(n)) => {
+                let object = count_bytes(*n as u64);
+                write!(f, "starts in an object of {object} and goes {past} past the end of {memory}")?;
+            }
+            (None, None) => write!(f, "starts in {memory} and goes {past} past the end")?,
+        }
+        write!(f, "; all of it has to lie in {OBJECT}")
+    }
+}
+
 /// An error of the engine. [`Error::code`] is the number that C functions with a status return.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say what the fields are")]
@@ -143,11 +200,13 @@ pub enum Error {
     #[error("{arg} = {pe}: there is no such PE; {of} has PEs 0 to {}", n - 1)]
     BadPe { arg: &'static str, pe: i32, n: usize, of: &'static str },
     #[error(
-        "{arg} = {addr:#x} ({len} bytes): not in symmetric memory; pass the address of this PE's own copy of \
+        "{arg} = {addr:#x} ({extent}): not in symmetric memory; pass the address of this PE's own copy of \
          {}{statics}{hint}",
         OBJECT
     )]
-    NotSymmetric { arg: &'static str, addr: usize, len: usize, statics: &'static str, hint: &'static str },
+    NotSymmetric { arg: &'static str, addr: usize, extent: Extent, statics: &'static str, hint: &'static str },
+    #[error("{0}")]
+    PastEnd(Box<PastEnd>),
     #[error("{arg} is NULL; NULL is allowed for operations of length 0 only")]
     Null { arg: &'static str },
     #[error("{arg} is NULL; this call needs the address of an object in symmetric memory")]
@@ -222,7 +281,7 @@ impl Error {
         match self {
             Error::OutOfMemory { .. } | Error::NoDeviceMemory { .. } => 2,
             Error::NotSupported(_) => 3,
-            Error::NotSymmetric { .. } | Error::Disagreement { .. } => 4,
+            Error::NotSymmetric { .. } | Error::PastEnd(_) | Error::Disagreement { .. } => 4,
             Error::System { .. } | Error::Bootstrap(_) | Error::Device(_) => 7,
             Error::Exhausted { .. } => 100,
             Error::NotInitialised => 101,
@@ -239,6 +298,11 @@ pub fn line(pe: Option<usize>, call: &str, text: &dyn core::fmt::Display) -> Str
         Some(pe) => format!("dushmem: PE {pe} (host {host}): {call}: {text}"),
         None => format!("dushmem: (host {host}): {call}: {text}"),
     }
+}
+
+/// A number of bytes for people.
+pub fn count_bytes(n: u64) -> String {
+    if n == 1 { "1 byte".into() } else { format!("{n} bytes") }
 }
 
 /// A number of PEs for people.

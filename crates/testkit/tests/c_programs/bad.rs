@@ -15,6 +15,8 @@ type Ends = (&'static str, i32, &'static [&'static str]);
 const NO_PE: &str = "there is no such PE; this job has PEs 0 to 2";
 const OUTSIDE: &str =
     "not in symmetric memory; pass the address of this PE's own copy of an object from {f}_malloc";
+const PAST: &str = " past the end of the symmetric heap";
+const WHOLE: &str = "all of it has to lie in an object from {f}_malloc";
 const NULL: &str = "is NULL; NULL is allowed for operations of length 0 only";
 const NO_WORD: &str = "is NULL; this call needs the address of an object in symmetric memory";
 const FEW: &str = "every member must make the same calls in the same order";
@@ -50,8 +52,17 @@ const ENDS: &[Ends] = &[
     ("get_source", 4, &["{f}_long_get: source = 0x", OUTSIDE]),
     ("atomic_stack", 4, &["{f}_long_atomic_inc: dest = 0x", OUTSIDE]),
     ("signal_stack", 4, &["{f}_long_put_signal: sig_addr = 0x", OUTSIDE]),
-    ("end_of_heap 1073741824", 4, &["{f}_putmem: dest = 0x", "(128 bytes)", OUTSIDE, "ends outside"]),
-    ("heap_overrun 1", 4, &["{f}_putmem: dest = 0x", "(1125899906842624 bytes)", "ends outside"]),
+    ("end_of_heap 1073741824", 4, &["{f}_putmem: dest = 0x", "(128 bytes): starts ", PAST, WHOLE]),
+    (
+        "heap_overrun 1",
+        4,
+        &[
+            "{f}_putmem: dest = 0x",
+            "(1125899906842624 bytes): starts in an object of 512 bytes and goes ",
+            PAST,
+            WHOLE,
+        ],
+    ),
     ("length_wraps 3", 1, &["{f}_long_put: length = -", "was the number negative?"]),
     ("null_dest", 1, &["{f}_long_put: dest ", NULL]),
     ("null_source", 1, &["{f}_long_put: source ", NULL]),
@@ -82,7 +93,12 @@ const ENDS_SOMETIMES: &[(&str, Ends)] = &[
         (
             "global_overrun 1",
             4,
-            &["{f}_putmem: dest = 0x", OUTSIDE, " (the range begins in the globals and ends outside)"],
+            &[
+                "{f}_putmem: dest = 0x",
+                " bytes): starts in the globals of the executable and goes ",
+                "past the end; ",
+                WHOLE,
+            ],
         ),
     ),
     ("SHMEM DUSHMEM", ("lock_stack", 4, &["{f}_set_lock: lock = 0x", OUTSIDE])),
