@@ -158,7 +158,7 @@ int main(int argc, char **argv) {
       F(malloc)(64);
   }
   if (is("exhausted")) {
-    void *much = F(malloc)((size_t)3 << 30);
+    void *much = F(malloc)(beyond ? beyond : (size_t)3 << 30);
     printf("PE %d: %s\n", me, much ? "allocated" : "NULL");
     F(barrier_all)();
     void *little = F(malloc)(64);

@@ -224,10 +224,10 @@ pub enum Error {
     #[error("ctx = {handle:#x}: {why}")]
     BadContext { handle: usize, why: &'static str },
     #[error(
-        "the symmetric heap of {total} bytes has no room for {request} bytes: {used} bytes are in use, the \
-         largest free block has {largest}; {remedy}"
+        "the symmetric heap of {total} bytes has no room for {request} bytes{aligned}: {used} bytes are in use and {} \
+         free, {largest} of them in one piece; {remedy}", total - used
     )]
-    OutOfMemory { request: usize, total: usize, used: usize, largest: usize, remedy: String },
+    OutOfMemory { request: usize, aligned: String, total: usize, used: usize, largest: usize, remedy: String },
     #[error(
         "no room for {request} bytes of device memory: the device of PE {pe} has {free} free; free memory of that \
          device, run fewer PEs on it, or allocate less (DUSHMEM_DEVICE_HEAP_SIZE bounds the device heap of a PE)"

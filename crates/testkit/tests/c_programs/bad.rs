@@ -288,6 +288,22 @@ fn add_allocations(trials: &mut Vec<Trial>) {
             assert_eq!(outcome.sorted_lines(), ["PE 0: NULL", "PE 1: NULL", "PE 2: NULL"]);
         }
     }));
+    trials.push(trial("bad::the_size_that_is_said_to_be_enough".into(), || {
+        for (heap, request) in [("1M", 3_000_000_u64), ("100000", 99_000)] {
+            let with = |size: &str| {
+                job("SHMEM", &format!("exhausted {request}")).env("DUSHMEM_SYMMETRIC_SIZE", size).run()
+            };
+            let full = with(heap);
+            warned(
+                &full,
+                1,
+                &[&format!("has no room for {request} bytes: "), " bytes are in use and ", " free, "],
+            );
+            let size = full.stderr.split("set DUSHMEM_SYMMETRIC_SIZE to ").nth(1).unwrap();
+            let enough = with(size.split(' ').next().unwrap());
+            assert_eq!(enough.sorted_lines()[0], "PE 0: allocated", "{full:#?} {enough:#?}");
+        }
+    }));
     trials.push(trial("bad::exhausted_again_and_again".into(), || {
         let program = Program::new("reinit").build();
         let outcome = Job::new(PES, program).env("CHECK_EXHAUSTION", "1").run();
