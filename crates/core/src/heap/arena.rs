@@ -125,8 +125,8 @@ impl Arena<'_> {
             None => format!("no heap can be larger than {most} bytes with this number of PEs"),
             Some(_) => format!("the device has {most} bytes of memory"),
         };
-        let aligned = if align > GRAIN { format!(" aligned to {align}") } else { String::new() };
-        Error::OutOfMemory { request, aligned, total, used, largest, remedy }
+        let more = if align > GRAIN { format!(" aligned to {align}") } else { String::new() };
+        Error::OutOfMemory { request, more, total, used, largest, remedy }
     }
 
     /// Bytes of the largest heap of the host that the window has room for.

@@ -148,11 +148,10 @@ pub fn exhaustion(pe: &Pe) {
     assert!(aligned.contains(&format!("{} bytes aligned to 4096: ", total + 1)), "{aligned}");
     let negative = pe.malloc(-8isize as usize).unwrap_err().to_string();
     assert!(negative.starts_with("size = -8: larger than any heap"), "{negative}");
-    let product = pe.calloc(usize::MAX, 2);
-    assert!(
-        matches!(product, Err(Error::BadValue { arg: "size", .. })),
-        "the product overflows: {product:?}"
-    );
+    let product = pe.calloc(usize::MAX, 2).unwrap_err().to_string();
+    assert!(product.starts_with("count = -1, size = 2: larger than any heap"), "{product}");
+    let product = pe.calloc(total, 2).unwrap_err().to_string();
+    assert!(product.contains(&format!("{} bytes (count = {total}, size = 2): ", 2 * total)), "{product}");
     let mut blocks = Vec::new();
     let size = total / 7;
     let error = loop {

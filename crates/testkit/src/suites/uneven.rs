@@ -1,7 +1,7 @@
 //! Collect and alltoalls (OpenSHMEM sections 9.10.6 and 9.10.8).
 use super::pe::{Pe, Random, bytes};
 use dushmem_core::coll::slot::{PAYLOAD, SMALL};
-use dushmem_core::error::Error;
+use dushmem_core::error::{Error, count_pes};
 use dushmem_core::team::{Team, handles};
 use std::sync::Arc;
 
@@ -121,6 +121,23 @@ pub fn bad_strides(pe: &Pe) {
         let error = pe.alltoalls(&team, (dest, 1), (source, stride), 4).unwrap_err().to_string();
         assert!(error.starts_with(&format!("sst = {stride}: ")), "{error}");
     }
+    let (all, stride) = ((4 * pe.n - 1) as u128, isize::MAX);
+    let error = pe.alltoalls(&team, (dest, 1), (source, stride), 4).unwrap_err().to_string();
+    let end = (all * stride as u128 + 1) * 4;
+    let begin = format!(
+        "sst = {stride}, nelems = 4 for each of {}: the last element would end {end} bytes",
+        count_pes(pe.n)
+    );
+    assert!(error.starts_with(&begin), "{error}");
+    let error = pe.alltoalls(&team, (dest, 1 << 38), (source, 1), 4).unwrap_err().to_string();
+    let begin =
+        format!("dst = {}, nelems = 4 for each of {}: the last element ends ", 1u64 << 38, count_pes(pe.n));
+    assert!(
+        error.starts_with(&begin)
+            && error.contains(" bytes past the end of the ")
+            && error.contains("; dest = 0x"),
+        "{error}"
+    );
     if pe.n > 1 {
         let stride = if pe.me == 0 { 2 } else { 1 };
         let error = pe.alltoalls(&team, (dest, stride), (source, 1), 4).unwrap_err();
