@@ -96,7 +96,7 @@ int main(int argc, char **argv) {
       FT(long, put_signal)(heap, &local, 1, (uint64_t *)((char *)heap + 81), 1, K(SIGNAL_SET), next);
     if (is("signal_op")) FT(long, put_signal)(heap, &local, 1, (uint64_t *)heap + 9, 1, 77, next);
     if (is("compare")) FT(long, wait_until)(heap, 17, 0);
-    if (is("length_negative")) FT(long, put)(heap, heap, (size_t)-3, next);
+    if (is("length_negative")) FT(long, put)(heap, heap, (size_t)-1 - beyond, next);
     if (is("signal_put_past"))
       FT(long, put_signal)(heap, heap, 1000000000, (uint64_t *)heap + 9, 1, K(SIGNAL_SET), next);
     if (is("stride_overflows")) FT(long, iput)(heap, &local, (ptrdiff_t)1 << 62, 1, 3, next);
@@ -131,6 +131,14 @@ int main(int argc, char **argv) {
     if (is("ctx_junk")) F(ctx_quiet)((F(ctx_t))(uintptr_t)0x1234560);
 #endif
   }
+#ifndef FAMILY_NVSHMEM
+  if (is("lock_kept") || is("clear_lock_of_another")) {
+    if (me == 0) F(set_lock)(heap);
+    F(barrier_all)();
+    if (me != 0 && is("lock_kept")) F(set_lock)(heap);
+    if (me == last && is("clear_lock_of_another")) F(clear_lock)(heap);
+  }
+#endif
   /* On every PE: collectives. */
   if (me == last) {
     /* The others are in the barrier at the end. */
@@ -198,7 +206,7 @@ int main(int argc, char **argv) {
     returned(FT(long, sum_reduce)(K(TEAM_WORLD), heap, heap + 8, 1));
   }
   if (is("collective_null")) returned(FT(long, sum_reduce)(K(TEAM_WORLD), NULL, heap, 1));
-  if (is("collective_many")) returned(FT(long, broadcast)(K(TEAM_WORLD), heap, heap + 8, (size_t)-3, 0));
+  if (is("collective_many")) returned(FT(long, broadcast)(K(TEAM_WORLD), heap, heap + 8, (size_t)-1 - beyond, 0));
   if (is("collective_stack")) returned(FT(long, fcollect)(K(TEAM_WORLD), foreign, heap, 1));
   if (is("twice_finalized")) {
     F(finalize)();

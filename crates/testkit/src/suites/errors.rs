@@ -90,6 +90,21 @@ pub fn wrong_addresses(pe: &Pe) {
         seen.contains("source = 0x") && seen.contains("starts 16 bytes past the end of the symmetric heap"),
         "{seen}"
     );
+    // SAFETY: refused.
+    let long =
+        unsafe { pe.world.put(pe.ctx(), word.at(0).cast(), (&raw const local).cast(), 1 << 40, to as i32) };
+    let seen = text(long);
+    assert!(seen.contains(&format!("starts in an object of {} bytes and goes ", 8 * word.len())), "{seen}");
+    assert!(seen.contains(" bytes past the end of the "), "{seen}");
+    pe.put(pe.ctx(), last, &[9], to).unwrap();
+    pe.quiet(pe.ctx()).unwrap();
+    let seen = text(pe.p(pe.ctx(), last.wrapping_add(1), 1, to));
+    assert!(seen.contains("starts where the symmetric heap ends, and goes 8 bytes past that"), "{seen}");
+    let seen = text(pe.g(pe.ctx(), last.wrapping_add(3), to));
+    assert!(
+        seen.contains("source = 0x") && seen.contains("starts 16 bytes past the end of the symmetric heap"),
+        "{seen}"
+    );
     let object = word.at(0).cast::<u8>();
     let past = (object as usize).wrapping_add(len) - base;
     let seen = text(pe.put(pe.ctx(), object, &vec![1; len + 8], to));

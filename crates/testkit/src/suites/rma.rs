@@ -176,7 +176,7 @@ pub fn bad_strides(pe: &Pe) {
         (call(true, object, object, (1, stride), 3), "sst", "source"),
         (call(false, object, object, (stride, 1), 3), "dst", "dest"),
     ] {
-        let end = (2 << 40) + 4;
+        let end = (2_u64 << 40) + 4;
         let begin = format!(
             "{arg} = {stride}, nelems = 3: the last element ends {end} bytes after the start of {at}, "
         );

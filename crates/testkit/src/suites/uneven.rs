@@ -122,22 +122,21 @@ pub fn bad_strides(pe: &Pe) {
         assert!(error.starts_with(&format!("sst = {stride}: ")), "{error}");
     }
     let (all, stride) = ((4 * pe.n - 1) as u128, isize::MAX);
-    let error = pe.alltoalls(&team, (dest, 1), (source, stride), 4).unwrap_err().to_string();
-    let end = (all * stride as u128 + 1) * 4;
-    let begin = format!(
-        "sst = {stride}, nelems = 4 for each of {}: the last element would end {end} bytes",
-        count_pes(pe.n)
-    );
-    assert!(error.starts_with(&begin), "{error}");
-    let error = pe.alltoalls(&team, (dest, 1 << 38), (source, 1), 4).unwrap_err().to_string();
-    let begin =
-        format!("dst = {}, nelems = 4 for each of {}: the last element ends ", 1u64 << 38, count_pes(pe.n));
+    let call = |dst: isize, sst: isize| {
+        let (dest, source) = (dest.at(0).cast(), source.at(0).cast());
+        // SAFETY: refused.
+        unsafe { pe.world.alltoalls(&team, dest, source, dst, sst, 4, 4) }.unwrap_err().to_string()
+    };
+    let (error, end) = (call(1, stride), (all * stride as u128 + 1) * 4);
+    let each = format!("nelems = 4 for each of {}", count_pes(pe.n));
     assert!(
-        error.starts_with(&begin)
-            && error.contains(" bytes past the end of the ")
-            && error.contains("; dest = 0x"),
+        error.starts_with(&format!("sst = {stride}, {each}: the last element would end {end} bytes")),
         "{error}"
     );
+    let error = call(1 << 38, 1);
+    let begin = format!("dst = {}, {each}: the last element ends ", 1u64 << 38);
+    let past = error.contains(" bytes past the end of the ") && error.contains("; dest = 0x");
+    assert!(error.starts_with(&begin) && past, "{error}");
     if pe.n > 1 {
         let stride = if pe.me == 0 { 2 } else { 1 };
         let error = pe.alltoalls(&team, (dest, stride), (source, 1), 4).unwrap_err();
