@@ -119,6 +119,11 @@ int main(int argc, char **argv) {
     if (is("clear_free_lock")) F(clear_lock)(heap);
 #endif
 #if HAVE_CTX
+    if (is("ctx_create") || is("team_create_ctx")) {
+      F(ctx_t) ctx = K(CTX_DEFAULT);
+      int status = is("ctx_create") ? F(ctx_create)(0x12, &ctx) : F(team_create_ctx)(K(TEAM_WORLD), 0x12, &ctx);
+      if (status == 0 || ctx != K(CTX_INVALID)) return 9;
+    }
     if (is("ctx_invalid")) FCT(long, p)(K(CTX_INVALID), heap, 1, next);
     if (is("ctx_default")) F(ctx_destroy)(K(CTX_DEFAULT));
     if (is("ctx_stale")) {

@@ -147,7 +147,7 @@ pub const OBJECT: &str = "an object from malloc";
 const CONSTANTS: [(&str, &str); 9] = [
     ("CMP_EQ", ""),
     ("CMP_GE", ""),
-    ("CTX_DEFAULT", ""),
+    ("CTX_", ""),
     ("INIT_THREAD_PES", "X"),
     ("SIGNAL_ADD", ""),
     ("SIGNAL_SET", ""),

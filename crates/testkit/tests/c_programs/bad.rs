@@ -57,7 +57,15 @@ const ENDS: &[Ends] = &[
         4,
         &["{f}_long_put_signal: dest = 0x", " (nelems = 1000000000 of 8 bytes): starts in ", PAST],
     ),
-    ("end_of_heap 1073741824", 4, &["{f}_putmem: dest = 0x", "(128 bytes): starts ", PAST, WHOLE]),
+    (
+        "end_of_heap 1073741824",
+        4,
+        &[
+            "{f}_putmem: dest = 0x",
+            "(128 bytes): starts where the symmetric heap ends, and goes 128 bytes past that",
+            WHOLE,
+        ],
+    ),
     (
         "heap_overrun 1",
         4,
@@ -364,7 +372,7 @@ fn add_allocations(trials: &mut Vec<Trial>) {
         }
     }));
     trials.push(trial("bad::the_size_that_is_said_to_be_enough".into(), || {
-        for (heap, request) in [("1M", 3_000_000_u64), ("100000", 99_000)] {
+        for (heap, request) in [("1M", 3_000_000_u64), ("100000", 110_000)] {
             let with = |size: &str| {
                 job("SHMEM", &format!("exhausted {request}")).env("DUSHMEM_SYMMETRIC_SIZE", size).run()
             };
@@ -387,6 +395,17 @@ fn add_allocations(trials: &mut Vec<Trial>) {
     trials.push(trial("bad::negative".into(), || {
         let words = ["shmem_malloc: size = -8: larger than any heap"];
         warned(&job("SHMEM", "negative").run(), PES, &words);
+    }));
+    trials.push(trial("bad::ctx_options".into(), || {
+        for family in ["SHMEM", "DUSHMEM"] {
+            let lower = family.to_lowercase();
+            for call in ["ctx_create", "team_create_ctx"] {
+                let options =
+                    format!("{lower}_{call}: options = 0x12: 0x10: this bit is no option of a context; ");
+                let known = format!("there are {family}_CTX_SERIALIZED (0x1), {family}_CTX_PRIVATE (0x2)");
+                warned(&job(family, call).run(), 1, &[&options, &known]);
+            }
+        }
     }));
     trials.push(trial("bad::alignment".into(), || {
         warned(&job("SHMEM", "alignment").run(), PES, &["shmem_align: alignment = 3: not a power of two"]);
