@@ -47,6 +47,10 @@ int main(int argc, char **argv) {
     return F(init_thread)(17, &provided);
   }
   F(init)();
+  if (is("nothing_allocated")) {
+    F(finalize)();
+    return 0;
+  }
   int me = F(my_pe)(), n = F(n_pes)(), last = n - 1, next = (me + 1) % n;
   long local = 5, *heap = (long *)F(calloc)(64, sizeof(long)), *freed = (long *)F(malloc)(64);
   long *foreign = (long *)malloc(64);
@@ -92,6 +96,12 @@ int main(int argc, char **argv) {
       FT(long, put_signal)(heap, &local, 1, (uint64_t *)((char *)heap + 81), 1, K(SIGNAL_SET), next);
     if (is("signal_op")) FT(long, put_signal)(heap, &local, 1, (uint64_t *)heap + 9, 1, 77, next);
     if (is("compare")) FT(long, wait_until)(heap, 17, 0);
+    if (is("length_negative")) FT(long, put)(heap, heap, (size_t)-1 - beyond, next);
+    if (is("signal_put_past"))
+      FT(long, put_signal)(heap, heap, 1000000000, (uint64_t *)heap + 9, 1, K(SIGNAL_SET), next);
+    if (is("stride_overflows")) FT(long, iput)(heap, &local, (ptrdiff_t)1 << 62, 1, 3, next);
+    if (is("stride_past")) FT(long, iput)(heap, heap, 100000000, 1, 3, next);
+    if (is("stride_past_get")) FT(long, iget)(heap, heap, 1, 100000000, 3, next);
     if (is("stride_zero")) FT(long, iput)(heap, heap + 8, 0, 1, 4, next);
     if (is("stride_negative")) FT(long, iget)(heap, heap + 8, 1, -1, 4, next);
     if (is("global_overrun")) F(putmem)(global, heap, beyond << 50, next);
@@ -109,6 +119,11 @@ int main(int argc, char **argv) {
     if (is("clear_free_lock")) F(clear_lock)(heap);
 #endif
 #if HAVE_CTX
+    if (is("ctx_create") || is("team_create_ctx")) {
+      F(ctx_t) ctx = K(CTX_DEFAULT);
+      int status = is("ctx_create") ? F(ctx_create)(0x12, &ctx) : F(team_create_ctx)(K(TEAM_WORLD), 0x12, &ctx);
+      if (status == 0 || ctx != K(CTX_INVALID)) return 9;
+    }
     if (is("ctx_invalid")) FCT(long, p)(K(CTX_INVALID), heap, 1, next);
     if (is("ctx_default")) F(ctx_destroy)(K(CTX_DEFAULT));
     if (is("ctx_stale")) {
@@ -121,6 +136,14 @@ int main(int argc, char **argv) {
     if (is("ctx_junk")) F(ctx_quiet)((F(ctx_t))(uintptr_t)0x1234560);
 #endif
   }
+#ifndef FAMILY_NVSHMEM
+  if (is("lock_kept") || is("clear_lock_of_another")) {
+    if (me == 0) F(set_lock)(heap);
+    F(barrier_all)();
+    if (me != 0 && is("lock_kept")) F(set_lock)(heap);
+    if (me == last && is("clear_lock_of_another")) F(clear_lock)(heap);
+  }
+#endif
   /* On every PE: collectives. */
   if (me == last) {
     /* The others are in the barrier at the end. */
@@ -158,7 +181,7 @@ int main(int argc, char **argv) {
       F(malloc)(64);
   }
   if (is("exhausted")) {
-    void *much = F(malloc)((size_t)3 << 30);
+    void *much = F(malloc)(beyond ? beyond : (size_t)3 << 30);
     printf("PE %d: %s\n", me, much ? "allocated" : "NULL");
     F(barrier_all)();
     void *little = F(malloc)(64);
@@ -188,6 +211,7 @@ int main(int argc, char **argv) {
     returned(FT(long, sum_reduce)(K(TEAM_WORLD), heap, heap + 8, 1));
   }
   if (is("collective_null")) returned(FT(long, sum_reduce)(K(TEAM_WORLD), NULL, heap, 1));
+  if (is("collective_many")) returned(FT(long, broadcast)(K(TEAM_WORLD), heap, heap + 8, (size_t)-1 - beyond, 0));
   if (is("collective_stack")) returned(FT(long, fcollect)(K(TEAM_WORLD), foreign, heap, 1));
   if (is("twice_finalized")) {
     F(finalize)();

@@ -81,33 +81,45 @@ impl Node {
 
 /// A PE of a job that is one process: its only PE, or a thread.
 #[derive(Debug)]
-pub(crate) struct Local(Node);
+pub(crate) struct Local {
+    node: Node,
+    alone: bool,
+}
 
 impl Local {
     pub(crate) fn new(memory: OwnedFd, me: usize, pes: usize) -> Result<Local, BootError> {
-        Ok(Local(Node::new(memory, me, pes)?))
+        Ok(Local { node: Node::new(memory, me, pes)?, alone: false })
+    }
+
+    /// The only PE, of a program that nothing has launched.
+    pub(crate) fn alone(memory: OwnedFd) -> Result<Local, BootError> {
+        Ok(Local { alone: true, ..Local::new(memory, 0, 1)? })
     }
 }
 
 impl Bootstrap for Local {
     fn place(&self) -> (usize, usize) {
-        self.0.place()
+        self.node.place()
+    }
+
+    fn is_alone(&self) -> bool {
+        self.alone
     }
 
     fn node_memory(&self) -> (BorrowedFd<'_>, &JobPage) {
-        self.0.memory()
+        self.node.memory()
     }
 
     fn allgather(&self, mine: &[u8]) -> Vec<Vec<u8>> {
-        self.0.allgather(mine)
+        self.node.allgather(mine)
     }
 
     fn barrier(&self) {
-        self.0.barrier();
+        self.node.barrier();
     }
 
     fn report(&self, state: PeState) {
-        self.0.set_state(state);
+        self.node.set_state(state);
     }
 
     /// Ends the process, and with it all PEs.

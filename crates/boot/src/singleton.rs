@@ -6,5 +6,5 @@ use std::sync::Arc;
 
 /// A new job: PE 0 of 1, with memory of its own.
 pub fn job() -> Result<Arc<dyn Bootstrap>, BootError> {
-    Ok(Arc::new(Local::new(new_memory(1)?, 0, 1)?))
+    Ok(Arc::new(Local::alone(new_memory(1)?)?))
 }

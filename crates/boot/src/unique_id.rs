@@ -111,7 +111,8 @@ pub fn make() -> Result<UniqueId, BootError> {
 
 /// How long a PE waits for the others, by `DUSHMEM_BOOTSTRAP_TIMEOUT`.
 fn patience() -> Result<Duration, BootError> {
-    let Some(value) = dushmem_core::env::variable("DUSHMEM_BOOTSTRAP_TIMEOUT") else {
+    let set = dushmem_core::env::variable("DUSHMEM_BOOTSTRAP_TIMEOUT");
+    let Some(value) = set.filter(|value| !value.trim().is_empty()) else {
         return Ok(Duration::from_secs(300));
     };
     match value.trim().parse::<u64>() {

@@ -30,10 +30,7 @@ fn line(name: Name, error: &Error, pe: Option<usize>) -> String {
         (Error::NotInitialised, None) => {
             error::line(pe, name.as_str(), &format!("not initialised: call {prefix}_init first"))
         }
-        (other, _) => {
-            let object = format!("an object from {prefix}_malloc");
-            error::line(pe, name.as_str(), &other.to_string().replace(error::OBJECT, &object))
-        }
+        (other, _) => error::line(pe, name.as_str(), &error::for_family(&other.to_string(), prefix)),
     }
 }
 

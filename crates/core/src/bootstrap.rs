@@ -12,6 +12,11 @@ pub trait Bootstrap: Debug + Send + Sync {
     /// beginning and grows as the engine lays it out.
     fn node_memory(&self) -> (BorrowedFd<'_>, &JobPage);
 
+    /// True for a job of one PE that nothing has launched.
+    fn is_alone(&self) -> bool {
+        false
+    }
+
     /// Gathers `mine` (at most [`crate::job::BLOB`] bytes, the same length on every PE) from all PEs, in
     /// their order, without padding. Collective.
     fn allgather(&self, mine: &[u8]) -> Vec<Vec<u8>>;

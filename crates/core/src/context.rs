@@ -11,6 +11,20 @@ pub mod options {
     pub const PRIVATE: i64 = 2;
     /// Fence and quiet need not cover ordinary stores.
     pub const NOSTORE: i64 = 4;
+
+    /// An error about bits that are none of these.
+    pub(crate) fn check(options: i64) -> crate::error::Result<()> {
+        let unknown = options & !(SERIALIZED | PRIVATE | NOSTORE);
+        if unknown == 0 {
+            return Ok(());
+        }
+        let bits = if unknown.count_ones() == 1 { "this bit is" } else { "these bits are" };
+        let text = format!(
+            "options = {options:#x}: {unknown:#x}: {bits} no option of a context; there are CTX_SERIALIZED (0x1), \
+             CTX_PRIVATE (0x2) and CTX_NOSTORE (0x4)"
+        );
+        Err(crate::error::Error::BadSet { text })
+    }
 }
 
 /// What a program says about the operations that it is going to issue on a context (section 9.9): hints, which

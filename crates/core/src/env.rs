@@ -3,6 +3,9 @@ use crate::error::{Error, Result};
 use crate::size::Size;
 
 pub use crate::gen_env::{VARIABLES, Variable, VariableKind};
+pub use strangers::strangers;
+
+mod strangers;
 
 /// Which path data takes to a peer of the same node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,10 +87,7 @@ impl DebugLevel {
     fn parse(found: &Found) -> DebugLevel {
         let value = found.value.trim().to_ascii_uppercase();
         match value.as_str() {
-            "" if found.is_nvshmems() => DebugLevel::Off,
-            "" | "0" | "N" | "NO" | "FALSE" | "OFF" if found.variable.starts_with("DUSHMEM_") => {
-                DebugLevel::Off
-            }
+            "0" | "N" | "NO" | "FALSE" | "OFF" if found.variable.starts_with("DUSHMEM_") => DebugLevel::Off,
             "VERSION" => DebugLevel::Off,
             "WARN" | "WARNING" => DebugLevel::Warn,
             "TRACE" => DebugLevel::Trace,
@@ -170,68 +170,20 @@ pub fn variable(name: &str) -> Option<String> {
     std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
 }
 
+/// Whether a variable with that value is set: an empty one is not, unless it is one of those of OpenSHMEM for which any value
+/// counts.
+fn counts(prefix: &str, name: &str, value: &str) -> bool {
+    let any = ["SHMEM", "SMA"].contains(&prefix) && ["VERSION", "INFO", "DEBUG"].contains(&name);
+    any || !value.trim().is_empty()
+}
+
 /// Looks for `name` under each prefix under which it exists, in turn.
 pub fn find(prefixes: &[&str], name: &str, get: &dyn Fn(&str) -> Option<String>) -> Option<Found> {
     let exists = |prefix: &&&str| VARIABLES.iter().any(|v| v.name == name && v.prefixes.contains(prefix));
     prefixes.iter().filter(exists).find_map(|prefix| {
         let variable = format!("{prefix}_{name}");
-        get(&variable).map(|value| Found { variable, value })
+        get(&variable).filter(|value| counts(prefix, name, value)).map(|value| Found { variable, value })
     })
-}
-
-/// Variables with the prefix that are not settings of the library: those of the tools and of the launcher.
-const OTHERS: [&str; 9] = [
-    "DUSHMEM_LAUNCH",
-    "DUSHMEM_PE",
-    "DUSHMEM_NPES",
-    "DUSHMEM_CC",
-    "DUSHMEM_CXX",
-    "DUSHMEM_PREFIX",
-    "DUSHMEM_NVCC",
-    "DUSHMEM_EMU_DEVICES",
-    "DUSHMEM_EMU_WARP",
-];
-
-/// What is worth saying about the names of the variables that are set: near misses of those that dushmem reads,
-/// under any family's prefix, and, if `all`, names with its own prefix that it knows nothing of.
-pub fn strangers<'a>(names: impl IntoIterator<Item = &'a str>, all: bool) -> Vec<String> {
-    let mut warnings = Vec::new();
-    for full in names {
-        let prefix = ["DUSHMEM_", "NVSHMEM_", "SHMEM_", "SMA_"].into_iter().find(|p| full.starts_with(p));
-        let Some((prefix, name)) = prefix.map(|p| (p, &full[p.len()..])) else { continue };
-        let exists = |v: &&Variable| v.prefixes.contains(&prefix.trim_end_matches('_'));
-        let known = VARIABLES.iter().filter(exists).any(|v| v.name == name) || OTHERS.contains(&full);
-        if known || full.starts_with("DUSHMEM_TESTKIT_") {
-            continue;
-        }
-        let near = |v: &&Variable| v.has_effect && v.name.len() > 4 && distance(v.name, name) <= 2;
-        // As other libraries call it, or called it once.
-        let former = |v: &&Variable| v.name == "SYMMETRIC_SIZE" && name == "SYMMETRIC_HEAP_SIZE";
-        match VARIABLES.iter().filter(exists).find(|v| former(v) || near(v)) {
-            Some(v) => warnings.push(format!("{full} is set; is {prefix}{} meant?", v.name)),
-            None if all && prefix == "DUSHMEM_" => {
-                warnings.push(format!("{full} is set, but dushmem has no such variable"));
-            }
-            None => {}
-        }
-    }
-    warnings
-}
-
-/// Letters to insert, remove or replace to get from one word to the other.
-fn distance(a: &str, b: &str) -> usize {
-    let b = b.as_bytes();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
 
 impl Shown {
@@ -282,7 +234,13 @@ impl Settings {
                     found.variable, found.value, size.bytes, size.rest
                 ));
             }
-            if size.bytes > 0 && size.bytes < 4096 {
+            if size.bytes == 0 {
+                warnings.push(format!(
+                    "{}={}: there is no symmetric heap then, and allocations fail; set it to what the program allocates, \
+                     as in 64M, or unset it for 1G",
+                    found.variable, found.value
+                ));
+            } else if size.bytes < 4096 {
                 warnings.push(format!(
                     "{}={}: a heap of less than a page; the number is in bytes unless K, M, G or T follows",
                     found.variable, found.value
@@ -294,7 +252,11 @@ impl Settings {
         let asked = find("DEVICE_HEAP_SIZE").or_else(|| find("MAX_MEMORY_PER_GPU"));
         if let Some(found) = asked {
             let size = Size::parse(&found.value).map_err(|why| bad(&found, why))?;
-            if !size.rest.is_empty() || size.bytes == 0 {
+            if size.bytes == 0 {
+                let why = "a heap of no bytes; set it to what the program allocates, as in 64M, or unset it";
+                return Err(bad(&found, why));
+            }
+            if !size.rest.is_empty() {
                 return Err(bad(&found, "not a size; a number of bytes, or with K, M, G or T"));
             }
             device_heap = Some(size.bytes);
@@ -315,7 +277,7 @@ impl Settings {
         let device = match find("DEVICE") {
             None => DeviceKind::Auto,
             Some(found) => match found.value.trim().to_ascii_lowercase().as_str() {
-                "" | "auto" => DeviceKind::Auto,
+                "auto" => DeviceKind::Auto,
                 "cuda" => DeviceKind::Cuda,
                 "emu" => DeviceKind::Emu,
                 _ => return Err(bad(&found, "no device of this build; there are auto, cuda and emu")),
@@ -324,7 +286,7 @@ impl Settings {
         let heap_kind = match find("HEAP_KIND") {
             None => HeapKind::Device,
             Some(found) => match found.value.trim().to_ascii_lowercase().as_str() {
-                "" | "device" | "vidmem" => HeapKind::Device,
+                "device" | "vidmem" => HeapKind::Device,
                 "host" | "sysmem" => HeapKind::Host,
                 _ => return Err(bad(&found, "no kind of memory; there are device and host")),
             },
@@ -343,7 +305,7 @@ impl Settings {
             }
             match found.value.trim().to_ascii_lowercase().as_str() {
                 "1" | "y" | "yes" | "true" | "on" => Ok(Some(true)),
-                "" | "0" | "n" | "no" | "false" | "off" => Ok(Some(false)),
+                "0" | "n" | "no" | "false" | "off" => Ok(Some(false)),
                 _ => Err(bad(&found, "neither yes nor no; write 1 or 0")),
             }
         };
@@ -358,7 +320,7 @@ impl Settings {
         let hidden = match find("EMU_REMOTE") {
             None => Hidden::Nobody,
             Some(found) => match found.value.trim().to_ascii_lowercase().as_str() {
-                "" | "0" | "n" | "no" | "false" | "off" => Hidden::Nobody,
+                "0" | "n" | "no" | "false" | "off" => Hidden::Nobody,
                 "1" | "y" | "yes" | "true" | "on" => Hidden::Others,
                 "all" => Hidden::All,
                 _ => return Err(bad(&found, "write 1 to hide the other PEs from kernels, all, or 0")),
@@ -376,7 +338,7 @@ impl Settings {
         let debug = debug_value.as_ref().map_or(DebugLevel::Off, DebugLevel::parse);
         let wants_version =
             debug_value.is_some_and(|found| found.value.trim().eq_ignore_ascii_case("version"));
-        let debug_file = find("DEBUG_FILE").filter(|found| !found.value.is_empty());
+        let debug_file = find("DEBUG_FILE");
         let print_info = present("INFO");
         let mut shown = Vec::new();
         if print_info || debug >= DebugLevel::Info {
@@ -433,31 +395,6 @@ impl Settings {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_misspelt_variable_is_noticed() {
-        let of = |name: &str| strangers([name], true).pop().unwrap_or_default();
-        assert_eq!(
-            of("DUSHMEM_SYMETRIC_SIZE"),
-            "DUSHMEM_SYMETRIC_SIZE is set; is DUSHMEM_SYMMETRIC_SIZE meant?"
-        );
-        for prefix in ["SHMEM", "SMA", "NVSHMEM", "DUSHMEM"] {
-            let name = format!("{prefix}_SYMMETRIC_HEAP_SIZE");
-            assert_eq!(of(&name), format!("{name} is set; is {prefix}_SYMMETRIC_SIZE meant?"));
-        }
-        assert_eq!(of("SHMEM_SYMETRIC_SIZE"), "SHMEM_SYMETRIC_SIZE is set; is SHMEM_SYMMETRIC_SIZE meant?");
-        assert!(of("DUSHMEM_NONSENSE").contains("no such variable"));
-        assert_eq!(strangers(["DUSHMEM_HOME"], false), [""; 0], "an installation's own variables are fine");
-        for fine in [
-            "DUSHMEM_SYMMETRIC_SIZE",
-            "SMA_SYMMETRIC_SIZE",
-            "NVSHMEM_IB_ENABLE_IBGDA",
-            "DUSHMEM_LAUNCH",
-            "PATH",
-        ] {
-            assert_eq!(of(fine), "");
-        }
-    }
-
     const NVSHMEM: &[&str] = &["DUSHMEM", "NVSHMEM"];
     const SHMEM: &[&str] = &["DUSHMEM", "SHMEM", "SMA"];
 
@@ -476,6 +413,8 @@ mod tests {
         assert!(
             one("DUSHMEM_DEVICE_HEAP_SIZE", "0").is_err() && one("DUSHMEM_DEVICE_HEAP_SIZE", "1Gx").is_err()
         );
+        let none = one("DUSHMEM_DEVICE_HEAP_SIZE", "0").unwrap_err().to_string();
+        assert!(none.contains("=0: a heap of no bytes; set it to what the program allocates"), "{none}");
         assert_eq!(one("NVSHMEM_HEAP_KIND", "SYSMEM").unwrap().heap_kind, HeapKind::Host);
         assert_eq!(one("DUSHMEM_HEAP_KIND", "device").unwrap().heap_kind, HeapKind::Device);
         assert!(one("DUSHMEM_HEAP_KIND", "disk").is_err());
@@ -490,6 +429,32 @@ mod tests {
         }
         assert_eq!(read(NVSHMEM, &all[1..]).unwrap().heap_size, 1 << 30);
         assert_eq!(read(NVSHMEM, &[("NVSHMEM_SYMMETRIC_SIZE", "2G")]).unwrap().heap_size, 2 << 30);
+    }
+
+    #[test]
+    fn an_empty_variable_is_not_set() {
+        let empty: Vec<(&str, &str)> = vec![
+            ("DUSHMEM_SYMMETRIC_SIZE", ""),
+            ("DUSHMEM_TRANSPORT", " "),
+            ("DUSHMEM_TEAM_SLOTS", ""),
+            ("NVSHMEM_VERSION", ""),
+            ("NVSHMEM_INFO", ""),
+            ("DUSHMEM_DEVICE_HEAP_SIZE", ""),
+            ("DUSHMEM_STREAM_COPY", ""),
+            ("NVSHMEM_MAX_TEAMS", ""),
+            ("DUSHMEM_DEBUG", ""),
+        ];
+        let (read_empty, unset) = (read(NVSHMEM, &empty).unwrap(), read(NVSHMEM, &[]).unwrap());
+        assert_eq!(format!("{read_empty:?}"), format!("{unset:?}"));
+        let next = [("DUSHMEM_SYMMETRIC_SIZE", ""), ("SHMEM_SYMMETRIC_SIZE", "2M")];
+        assert_eq!(read(SHMEM, &next).unwrap().heap_size, 2 << 20);
+    }
+
+    #[test]
+    fn no_heap_at_all_is_legal_and_told() {
+        let none = read(SHMEM, &[("SHMEM_SYMMETRIC_SIZE", "0")]).unwrap();
+        assert_eq!(none.heap_size, 0);
+        assert!(none.warnings[0].contains("=0: there is no symmetric heap then"), "{:?}", none.warnings);
     }
 
     #[test]

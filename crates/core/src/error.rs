@@ -3,6 +3,9 @@
 //! An error does not know under which name the call was made: the skin that made it puts
 //! `PE k: name: ` in front.
 
+use crate::coll::checks;
+use std::fmt;
+
 /// Calls, as wait records and reports of disagreement name them. Numbers are never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
@@ -133,21 +136,129 @@ impl Call {
     };
 }
 
+/// What is added about a PE that there is not in a program that nothing has launched.
+pub(crate) const NOT_LAUNCHED: &str = "; the program was started without dushrun, hence it is a job of one PE: \
+                                       \"dushrun -n 2 PROGRAM\" starts two";
+
 /// What messages call memory of the symmetric heap; who knows the name of the call for it says that instead.
 pub const OBJECT: &str = "an object from malloc";
+
+/// What messages call constants of the C interface, and what their prefix ends with where it is more than the family's.
+const CONSTANTS: [(&str, &str); 9] = [
+    ("CMP_EQ", ""),
+    ("CMP_GE", ""),
+    ("CTX_", ""),
+    ("INIT_THREAD_PES", "X"),
+    ("SIGNAL_ADD", ""),
+    ("SIGNAL_SET", ""),
+    ("TEAM_CONFIG_INITIALIZER", ""),
+    ("TEAM_INVALID", ""),
+    ("THREAD_", ""),
+];
+
+/// A message with the names of constants and of malloc as programs write them whose names begin with `prefix`.
+pub fn for_family(text: &str, prefix: &str) -> String {
+    let (mut named, upper) = (String::with_capacity(text.len() + 32), prefix.to_uppercase());
+    let text = text.replace(OBJECT, &format!("an object from {prefix}_malloc"));
+    for (i, c) in text.char_indices() {
+        let rest = &text[i..];
+        let begins = !named.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        if let Some((_, x)) = CONSTANTS.iter().find(|(name, _)| begins && rest.starts_with(name)) {
+            named += &format!("{upper}{x}_");
+        }
+        named.push(c);
+    }
+    named
+}
+
+/// The prefix of a call's name, where it has that of a family.
+pub fn prefix_of(call: &str) -> Option<&str> {
+    call.split('_').next().map(|first| first.trim_end_matches('x')).filter(|first| first.ends_with("shmem"))
+}
+
+/// How much memory an argument of a call names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// So many bytes.
+    Bytes(usize),
+    /// What the caller said of it: a count of elements.
+    Said(Box<str>),
+}
+
+impl fmt::Display for Extent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Extent::Bytes(n) => f.write_str(&count_bytes(*n as u64)),
+            Extent::Said(text) => f.write_str(text),
+        }
+    }
+}
+
+/// A range that starts in symmetric memory, or close behind it, and does not end there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PastEnd {
+    /// The argument.
+    pub arg: &'static str,
+    /// Its value.
+    pub addr: usize,
+    /// How long the range is.
+    pub extent: Extent,
+    /// Bytes of the object that it starts in, where it starts in one.
+    pub object: Option<usize>,
+    /// Bytes from the end of the memory to its start, where it starts behind that.
+    pub behind: Option<usize>,
+    /// Bytes from the end of the memory to its own.
+    pub past: usize,
+    /// What memory that is.
+    pub memory: &'static str,
+    /// The stride and count that lead there, as the caller passed them, where there are some.
+    pub said: Option<Box<str>>,
+}
+
+impl fmt::Display for PastEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let PastEnd { arg, addr, extent, object, behind, past, memory, said } = self;
+        let past = count_bytes(*past as u64);
+        if let Some(said) = said {
+            write!(
+                f,
+                "{said}: the last element ends {extent} after the start of {arg}, {past} past the end of "
+            )?;
+            write!(f, "{memory}; {arg} = {addr:#x}: ")?;
+        } else {
+            write!(f, "{arg} = {addr:#x} ({extent}): ")?;
+        }
+        match (behind, object) {
+            (None, Some(n)) if said.is_some() => {
+                write!(f, "starts in an object of {}", count_bytes(*n as u64))?
+            }
+            (None, None) if said.is_some() => write!(f, "starts in {memory}")?,
+            (Some(0), _) => write!(f, "starts where {memory} ends, and goes {past} past that")?,
+            (Some(n), _) => write!(f, "starts {} past the end of {memory}", count_bytes(*n as u64))?,
+            (None, Some(n)) => {
+                let object = count_bytes(*n as u64);
+                write!(f, "starts in an object of {object} and goes {past} past the end of {memory}")?;
+            }
+            (None, None) => write!(f, "starts in {memory} and goes {past} past the end")?,
+        }
+        write!(f, "; all of it has to lie in {OBJECT}")
+    }
+}
 
 /// An error of the engine. [`Error::code`] is the number that C functions with a status return.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum Error {
-    #[error("{arg} = {pe}: there is no such PE; {of} has PEs 0 to {}", n - 1)]
-    BadPe { arg: &'static str, pe: i32, n: usize, of: &'static str },
+    #[error("{arg} = {pe}: there is no such PE; {of} has PEs 0 to {}{hint}", n - 1)]
+    BadPe { arg: &'static str, pe: i32, n: usize, of: &'static str, hint: &'static str },
     #[error(
-        "{arg} = {addr:#x} ({len} bytes): not in symmetric memory; pass the address of this PE's own copy of \
+        "{arg} = {addr:#x} ({extent}): not in symmetric memory; pass the address of this PE's own copy of \
          {}{statics}{hint}",
         OBJECT
     )]
-    NotSymmetric { arg: &'static str, addr: usize, len: usize, statics: &'static str, hint: &'static str },
+    NotSymmetric { arg: &'static str, addr: usize, extent: Extent, statics: &'static str, hint: &'static str },
+    #[error("{0}")]
+    PastEnd(Box<PastEnd>),
     #[error("{arg} is NULL; NULL is allowed for operations of length 0 only")]
     Null { arg: &'static str },
     #[error("{arg} is NULL; this call needs the address of an object in symmetric memory")]
@@ -165,10 +276,10 @@ pub enum Error {
     #[error("ctx = {handle:#x}: {why}")]
     BadContext { handle: usize, why: &'static str },
     #[error(
-        "the symmetric heap of {total} bytes has no room for {request} bytes: {used} bytes are in use, the \
-         largest free block has {largest}; {remedy}"
+        "the symmetric heap of {total} bytes has no room for {request} bytes{more}: {used} bytes are in use and {} \
+         free, {largest} of them in one piece; {remedy}", total - used
     )]
-    OutOfMemory { request: usize, total: usize, used: usize, largest: usize, remedy: String },
+    OutOfMemory { request: usize, more: String, total: usize, used: usize, largest: usize, remedy: String },
     #[error(
         "no room for {request} bytes of device memory: the device of PE {pe} has {free} free; free memory of that \
          device, run fewer PEs on it, or allocate less (DUSHMEM_DEVICE_HEAP_SIZE bounds the device heap of a PE)"
@@ -195,6 +306,55 @@ pub enum Error {
 }
 
 impl Error {
+    /// The error about a range that a stride and a count lead through; `said`: these, as the caller passed them.
+    #[cold]
+    pub fn of_strides(self, said: String) -> Error {
+        match self {
+            Error::PastEnd(mut range) if range.behind.is_none() => {
+                range.said = Some(said.into());
+                Error::PastEnd(range)
+            }
+            Error::PastEnd(mut range) => {
+                range.extent = Extent::Said(format!("{said}: {}", range.extent).into());
+                Error::PastEnd(range)
+            }
+            Error::NotSymmetric { arg, addr, extent, statics, hint } => {
+                let extent = Extent::Said(format!("{said}: {extent}").into());
+                Error::NotSymmetric { arg, addr, extent, statics, hint }
+            }
+            other => other,
+        }
+    }
+
+    /// The same error about the buffers of a call whose argument `many` is `n`, a number of elements of `elem` bytes each:
+    /// what the engine has counted in bytes, in the caller's count.
+    #[cold]
+    pub fn counting(self, many: &'static str, n: usize, elem: usize) -> Error {
+        let said = |arg: &str, extent: Extent| match extent {
+            Extent::Bytes(len) if matches!(arg, "dest" | "source") && (len, elem) != (n, 1) => {
+                let all =
+                    if n.checked_mul(elem) == Some(len) { "" } else { &format!(", {len} bytes in all") };
+                Extent::Said(format!("{many} = {n} of {}{all}", count_bytes(elem as u64)).into())
+            }
+            other => other,
+        };
+        match self {
+            Error::NotSymmetric { arg, addr, extent, statics, hint } => {
+                Error::NotSymmetric { arg, addr, extent: said(arg, extent), statics, hint }
+            }
+            Error::PastEnd(mut range) if range.said.is_none() => {
+                range.extent = said(range.arg, range.extent);
+                Error::PastEnd(range)
+            }
+            Error::BadValue { arg: "length", why, .. } => {
+                let why =
+                    if why == checks::NEGATIVE && n <= isize::MAX as usize { checks::TOO_MANY } else { why };
+                Error::BadValue { arg: many, value: n as i64, why }
+            }
+            other => other,
+        }
+    }
+
     /// True where every member of a collective gets the error, so that one line about it is enough.
     pub fn is_everybodys(&self) -> bool {
         use Error::{BadEnvironment, Disagreement, Exhausted, NoDeviceMemory, OutOfMemory};
@@ -222,7 +382,7 @@ impl Error {
         match self {
             Error::OutOfMemory { .. } | Error::NoDeviceMemory { .. } => 2,
             Error::NotSupported(_) => 3,
-            Error::NotSymmetric { .. } | Error::Disagreement { .. } => 4,
+            Error::NotSymmetric { .. } | Error::PastEnd(_) | Error::Disagreement { .. } => 4,
             Error::System { .. } | Error::Bootstrap(_) | Error::Device(_) => 7,
             Error::Exhausted { .. } => 100,
             Error::NotInitialised => 101,
@@ -241,6 +401,11 @@ pub fn line(pe: Option<usize>, call: &str, text: &dyn core::fmt::Display) -> Str
     }
 }
 
+/// A number of bytes for people.
+pub fn count_bytes(n: u64) -> String {
+    if n == 1 { "1 byte".into() } else { format!("{n} bytes") }
+}
+
 /// A number of PEs for people.
 pub fn count_pes(n: usize) -> String {
     if n == 1 { "1 PE".into() } else { format!("{n} PEs") }
@@ -248,3 +413,23 @@ pub fn count_pes(n: usize) -> String {
 
 /// Result of the engine's calls.
 pub type Result<T> = core::result::Result<T, Error>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_the_callers_family() {
+        let text = "op = 9: CMP_EQ to CMP_GE, or an object from malloc (INIT_THREAD_PES); DUSHMEM_TEAM_SLOTS, MY_CMP_EQ";
+        assert_eq!(
+            for_family(text, "nvshmem"),
+            "op = 9: NVSHMEM_CMP_EQ to NVSHMEM_CMP_GE, or an object from nvshmem_malloc (NVSHMEMX_INIT_THREAD_PES); \
+             DUSHMEM_TEAM_SLOTS, MY_CMP_EQ"
+        );
+        assert_eq!(prefix_of("dushmemx_int_p_on_stream"), Some("dushmem"));
+        assert_eq!(
+            (prefix_of("shmem_put"), prefix_of("put"), prefix_of("team_sync")),
+            (Some("shmem"), None, None)
+        );
+    }
+}

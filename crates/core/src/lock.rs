@@ -76,7 +76,7 @@ impl World {
                 team: -1,
                 awaited: self.my_pe(),
                 address,
-                detail: 0,
+                detail: self.lock_number(lock),
             };
             let _noted = self.wait_slot().note(&record);
             self.locks().take(lock as usize)?;
@@ -89,7 +89,10 @@ impl World {
             let before = self.lock_amo(tail, AmoOp::Swap, me, home)?;
             if before != 0 {
                 self.lock_amo(node, AmoOp::Or, me, before as i32 - 1)?;
-                self.wait_for_own(Call::SetLock, lock as usize, u64::from(before - 1), || {
+                // The launcher follows the queue to who holds the lock.
+                let (address, detail) = (lock as u64, self.lock_number(lock));
+                let (call, awaited) = (Call::SetLock as u32, before as i32 - 1);
+                self.wait_as(WaitRecord { call, team: -1, awaited, address, detail }, || {
                     (u32::load(node) & WAITING == 0).then_some(())
                 });
             } else {
@@ -125,9 +128,17 @@ impl World {
     pub unsafe fn clear_lock(&self, lock: *mut i64) -> Result<()> {
         let (node, tail, home) = self.lock_parts(lock)?;
         if !self.locks().lock().contains_key(&(lock as usize)) {
-            let why =
-                "this PE does not hold the lock; clear_lock follows a set_lock or a successful test_lock";
-            return Err(Error::BadAddress { arg: "lock", addr: lock as usize, why });
+            // SAFETY: as the caller promises.
+            let who = match unsafe { self.lock_holder(node, tail, home)? } {
+                Some(pe) => format!("PE {pe} does"),
+                None => "and nobody does".into(),
+            };
+            let text = format!(
+                "lock = {:#x}: this PE does not hold the lock, {who}; clear_lock follows a set_lock or a successful \
+                 test_lock",
+                lock as usize
+            );
+            return Err(Error::BadSet { text });
         }
         self.quiet(self.default_context())?;
         let me = self.my_pe() as u32 + 1;
@@ -157,12 +168,38 @@ impl World {
         unsafe { self.amo(self.default_context(), half, op, value, 0, pe) }
     }
 
+    /// The PE that holds the lock, as far as can be seen while others go on.
+    ///
+    /// # Safety
+    /// As for [`World::set_lock`], of whose word these are the halves.
+    unsafe fn lock_holder(&self, node: *mut u32, tail: *mut u32, home: i32) -> Result<Option<i32>> {
+        // SAFETY: halves of the caller's word.
+        let half = |half: *mut u32, pe: i32| unsafe { self.lock_amo(half, AmoOp::Fetch, 0, pe) };
+        let last = half(tail, home)?;
+        if last == 0 {
+            return Ok(None);
+        }
+        for pe in 0..self.n_pes() {
+            let state = half(node, pe)?;
+            // In the queue, and not waiting: somebody stands behind it, or it is the last.
+            if state & WAITING == 0 && (state != 0 || pe + 1 == last as i32) {
+                return Ok(Some(pe));
+            }
+        }
+        Ok(None)
+    }
+
+    /// A number of the lock that is the same on all PEs.
+    fn lock_number(&self, lock: *mut i64) -> u64 {
+        self.symmetric_offset(lock as usize) as u64
+    }
+
     /// The own word's halves and the PE whose upper half counts.
     fn lock_parts(&self, lock: *mut i64) -> Result<(*mut u32, *mut u32, i32)> {
         self.own_word("lock", lock as usize, 8)?;
         let halves = lock.cast::<u32>();
         // Offsets are the same on every PE where addresses need not be; they spread locks over PEs.
-        let home = self.symmetric_offset(lock as usize) / 8 % self.n_pes() as usize;
+        let home = self.lock_number(lock) / 8 % self.n_pes() as u64;
         Ok((halves, halves.wrapping_add(1), home as i32))
     }
 }

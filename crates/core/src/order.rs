@@ -86,7 +86,7 @@ impl Context {
     /// An error for a handle that is no context.
     #[cold]
     pub fn invalid(handle: usize) -> Error {
-        let why = "not a context, or one that was destroyed; use the default one or one from ctx_create";
+        let why = "not a context, or one that was destroyed; use CTX_DEFAULT or one from ctx_create";
         Error::BadContext { handle, why }
     }
 }

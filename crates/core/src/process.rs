@@ -1,5 +1,5 @@
 //! Whether a process is one PE or its threads are PEs: it can't be both at a time.
-use crate::error::{Error, Result, line};
+use crate::error::{Error, Result, for_family, line, prefix_of};
 use crate::world::World;
 use core::sync::atomic::{AtomicI32, Ordering};
 use std::sync::OnceLock;
@@ -72,7 +72,9 @@ pub fn global_exit(world: &World, status: i32) -> ! {
 #[cold]
 pub fn fail(world: &World, call: &str, error: &Error) -> ! {
     world.boot().node_memory().1.hear_out(error);
-    world.boot().abort(error.code(), &line(Some(world.my_pe() as usize), call, error))
+    let text = error.to_string();
+    let text = prefix_of(call).map_or_else(|| text.clone(), |prefix| for_family(&text, prefix));
+    world.boot().abort(error.code(), &line(Some(world.my_pe() as usize), call, &text))
 }
 
 /// In a forked child: neither it nor its only thread is a PE, whatever the parent was.

@@ -44,15 +44,16 @@ impl World {
         let n = parent.n_pes();
         let values @ [start, stride, size] = [start.into(), stride.into(), size.into()];
         let triple = Triple { names: ["start", "stride", "size"], values };
+        let hint = self.launch_hint();
         let wrong = match () {
             _ if size < 1 => Some(triple.wrong("a team has at least one PE")),
             _ if size > i64::from(n) => {
-                Some(triple.wrong(format_args!("a larger size than that of the parent team, {n}")))
+                Some(triple.wrong(format_args!("a larger size than that of the parent team, {n}{hint}")))
             }
             _ if stride == 0 && size > 1 => {
                 Some(triple.wrong("a stride of zero is possible for a team of one PE only"))
             }
-            _ => triple.outside(stride, n, "the parent team"),
+            _ => triple.outside(stride, n, "the parent team", hint),
         };
         if let Some(error) = wrong {
             return self.refuse(parent, Call::TeamSplit, error);
@@ -112,7 +113,7 @@ impl World {
         for &rank in ranks {
             if !(0..n).contains(&rank) {
                 let (arg, of) = ("pes", "the parent team");
-                wrong.get_or_insert(Error::BadPe { arg, pe: rank, n: n as usize, of });
+                wrong.get_or_insert_with(|| self.no_such_pe(arg, rank, n as usize, of));
             } else if std::mem::replace(&mut seen[rank as usize], true) {
                 let why = "a PE is in a team once only";
                 wrong.get_or_insert(Error::BadValue { arg: "pes", value: rank.into(), why });

@@ -8,7 +8,7 @@ use crate::world::World;
 
 /// How the blocks of a strided transfer lie. Strides and the block are in elements, from the first element of
 /// one block to the first of the next.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blocks {
     /// Stride of the destination, at least `bsize`.
     pub dst: isize,
@@ -69,6 +69,8 @@ impl World {
         strided: &Strided,
         pe: i32,
     ) -> Result<()> {
+        self.check_own_end("source", source as usize, strided.source_span)
+            .map_err(|e| strided.told(e, "sst"))?;
         if self.has_devices() {
             let (near, far) = ((source as usize, strided.sst), (dest as usize, strided.dst));
             let (spans, blocks) = ([strided.source_span, strided.dest_span], (strided.block, strided.blocks));
@@ -77,7 +79,9 @@ impl World {
                 return Ok(());
             }
         }
-        let target = self.target_or_empty(ctx, "dest", dest as usize, strided.dest_span, pe)?;
+        let target = self
+            .target_or_empty(ctx, "dest", dest as usize, strided.dest_span, pe)
+            .map_err(|e| strided.told(e, "dst"))?;
         if !near("source", source, strided.source_span)? {
             return Ok(());
         }
@@ -147,6 +151,7 @@ impl World {
         strided: &Strided,
         pe: i32,
     ) -> Result<()> {
+        self.check_own_end("dest", dest as usize, strided.dest_span).map_err(|e| strided.told(e, "dst"))?;
         if self.has_devices() {
             let (near, far) = ((dest as usize, strided.dst), (source as usize, strided.sst));
             let (spans, blocks) = ([strided.dest_span, strided.source_span], (strided.block, strided.blocks));
@@ -155,7 +160,9 @@ impl World {
                 return Ok(());
             }
         }
-        let target = self.target_or_empty(ctx, "source", source as usize, strided.source_span, pe)?;
+        let target = self
+            .target_or_empty(ctx, "source", source as usize, strided.source_span, pe)
+            .map_err(|e| strided.told(e, "sst"))?;
         if !near("dest", dest, strided.dest_span)? {
             return Ok(());
         }
@@ -194,6 +201,10 @@ pub struct Strided {
     pub dest_span: usize,
     /// The same at the source.
     pub source_span: usize,
+    /// What the caller passed.
+    said: Blocks,
+    /// Whether with a block size.
+    blocked: bool,
 }
 
 impl Strided {
@@ -217,13 +228,22 @@ impl Strided {
             let span = step
                 .and_then(|step| step.checked_mul(blocks.saturating_sub(1)))
                 .and_then(|bytes| bytes.checked_add(if blocks > 0 { block } else { 0 }));
-            let why = "more than the address space";
-            let too_many = Error::BadValue { arg: many, value: b.nblocks as i64, why };
-            step.zip(checks::fits(span)).ok_or(too_many)
+            step.zip(checks::fits(span)).ok_or_else(|| {
+                if blocks > isize::MAX as usize {
+                    return Error::BadValue { arg: many, value: blocks as i64, why: checks::NEGATIVE };
+                }
+                checks::beyond(&said(b, blocked, arg), checks::end(stride, blocks, b.bsize, b.elem))
+            })
         };
         let (dst, dest_span) = one("dst", b.dst)?;
         let (sst, source_span) = one("sst", b.sst)?;
-        Ok(Strided { dst, sst, block, blocks, dest_span, source_span })
+        Ok(Strided { dst, sst, block, blocks, dest_span, source_span, said: *b, blocked })
+    }
+
+    /// The error about one side, `arg` its stride, in the caller's words. The stride of a single block plays no part.
+    #[cold]
+    pub fn told(&self, error: Error, arg: &'static str) -> Error {
+        if self.blocks > 1 { error.of_strides(said(&self.said, self.blocked, arg)) } else { error }
     }
 
     /// # Safety
@@ -233,5 +253,14 @@ impl Strided {
             // SAFETY: block i of both spans.
             unsafe { mapped::copy(dest.add(i * self.dst), source.add(i * self.sst), self.block) };
         }
+    }
+}
+
+/// One side's stride and the count, as the caller passed them.
+fn said(b: &Blocks, blocked: bool, arg: &str) -> String {
+    let stride = if arg == "dst" { b.dst } else { b.sst };
+    match blocked {
+        true => format!("{arg} = {stride}, bsize = {}, nblocks = {}", b.bsize, b.nblocks),
+        false => format!("{arg} = {stride}, nelems = {}", b.nblocks),
     }
 }

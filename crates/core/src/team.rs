@@ -229,7 +229,9 @@ impl Teams {
     pub(crate) fn get(&self, handle: i32) -> Result<Arc<Team>> {
         let bad = |why| Error::BadTeam { handle, why };
         if handle == handles::INVALID {
-            return Err(bad("the invalid team; the call that made it failed, or this PE is not a member"));
+            return Err(bad(
+                "the invalid team (TEAM_INVALID); the call that made it failed, or this PE is not a member",
+            ));
         }
         let slot = (handle as u32 & ((1 << SLOT_BITS) - 1)) as usize;
         let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);

@@ -20,8 +20,8 @@ impl Triple {
         Error::BadSet { text: format!("{a} = {start}, {b} = {stride}, {c} = {size}: {why}") }
     }
 
-    /// The error where some of the PEs `start, start + step, ...` are none of the `n` of `of`.
-    pub fn outside(&self, step: i64, n: i32, of: &str) -> Option<Error> {
+    /// The error where some of the PEs `start, start + step, ...` are none of the `n` of `of`; `hint`: what to add to it.
+    pub fn outside(&self, step: i64, n: i32, of: &str, hint: &str) -> Option<Error> {
         let [start, _, size] = self.values.map(i128::from);
         let pe = |i: i128| start + i * i128::from(step);
         let exists = |pe: i128| (0..i128::from(n)).contains(&pe);
@@ -34,6 +34,6 @@ impl Triple {
         if missing.len() > NAMED {
             missing[NAMED] = "...".into();
         }
-        Some(self.wrong(format_args!("{what} {}; {of} has PEs 0 to {}", missing.join(", "), n - 1)))
+        Some(self.wrong(format_args!("{what} {}; {of} has PEs 0 to {}{hint}", missing.join(", "), n - 1)))
     }
 }

@@ -372,9 +372,14 @@ impl World {
         detail: u64,
         ready: impl FnMut() -> Option<R>,
     ) -> R {
+        let (call, address) = (call as u32, address as u64);
+        self.wait_as(WaitRecord { call, team: -1, awaited: -1, address, detail }, ready)
+    }
+
+    /// The same, with what the launcher is told of it.
+    pub(crate) fn wait_as<R>(&self, record: WaitRecord, ready: impl FnMut() -> Option<R>) -> R {
         let ready = RefCell::new(ready);
-        let record =
-            || WaitRecord { call: call as u32, team: -1, awaited: -1, address: address as u64, detail };
+        let record = || record;
         let seen = RefCell::new(None);
         let mut naps = Naps::new(self.doorbell());
         wait_for(

@@ -170,6 +170,19 @@ impl Window {
         offset <= self.heap_len && len <= self.heap_len - offset
     }
 
+    /// Bytes from the end of this PE's heap to an address behind it that is nobody's heap.
+    pub fn behind_heap(&self, addr: usize) -> Option<usize> {
+        let (base, end) = (self.slices.base() as usize, self.heap + self.heap_len);
+        let next_heap = (self.heap + self.stride).min(base + self.slices.len());
+        (end..next_heap).contains(&addr).then(|| addr - end)
+    }
+
+    /// Bytes from an address in the globals to their end.
+    pub fn room_in_globals(&self, addr: usize) -> Option<usize> {
+        let inside = |p: &&Placed| addr.wrapping_sub(p.start) < p.len;
+        self.placed.iter().find(inside).map(|p| p.len - (addr - p.start))
+    }
+
     /// The address of PE `pe`'s copy of an own heap or internals address.
     #[inline(always)]
     pub fn peer(&self, addr: usize, pe: usize) -> usize {
@@ -300,6 +313,12 @@ mod tests {
         let slice = window.slice() as usize;
         assert_eq!(window.locate(slice, heap - slice + len, 1), Some(window.peer(slice, 1)));
         assert!(!window.in_slice(slice - 1, 1) && !window.in_slice(heap, len + 1));
+        let next = window.peer(heap, 1);
+        assert_eq!(
+            (window.behind_heap(heap + len), window.behind_heap(next - 1)),
+            (Some(0), Some(next - 1 - heap - len))
+        );
+        assert_eq!([heap + len - 1, next].map(|addr| window.behind_heap(addr)), [None; 2]);
     }
 
     #[test]

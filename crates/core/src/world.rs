@@ -323,6 +323,7 @@ impl World {
     /// [`crate::context::options`].
     pub fn create_context(&self, team: Option<Arc<Team>>, options: i64) -> Result<Context> {
         self.check_alive()?;
+        crate::context::options::check(options)?;
         let id = self.contexts.fetch_add(1, Ordering::Relaxed);
         let team = team.filter(|team| team.slot() != 0);
         self.note(DebugLevel::Trace, || format!("context {id} of options {options:#x}"));

@@ -445,8 +445,9 @@ impl Facts {
         let mut memory = 0;
         // SAFETY: a place for a number.
         unsafe { driver.device_total_mem(&raw mut memory, device) }?;
-        let told = NO_CHUNKS_VARIABLES.iter().find_map(|name| std::env::var(name).ok());
-        let refused = told.is_some_and(|value| !["", "0", "false", "no", "off"].contains(&value.trim()));
+        let set = |name: &&str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
+        let told = NO_CHUNKS_VARIABLES.iter().find_map(set);
+        let refused = told.is_some_and(|value| !["0", "false", "no", "off"].contains(&value.trim()));
         let chunks = facts::has_chunks(driver, device) && !refused;
         let granule = if chunks { memory::granule(context)? } else { 2 << 20 };
         Ok(Facts {

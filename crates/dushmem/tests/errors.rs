@@ -162,7 +162,7 @@ fn errors_of_bodies_come_back() {
     // Debug is what a main that returns an error prints.
     let error = dushmem::run(1, |world| world.p(&*world.alloc(0)?, 0, 9)).unwrap_err();
     assert_eq!(format!("{error:?}"), error.to_string());
-    assert_eq!(error.cause(), Some(&Cause::BadPe { arg: "pe", pe: 9, n: 1, of: "this job" }));
+    assert_eq!(error.cause(), Some(&Cause::BadPe { arg: "pe", pe: 9, n: 1, of: "this job", hint: "" }));
 }
 
 #[test]

@@ -108,7 +108,7 @@ pub fn stack_bytes() -> usize {
     static BYTES: OnceLock<usize> = OnceLock::new();
     *BYTES.get_or_init(|| {
         let page = dushmem_os::memory::page();
-        let asked = std::env::var(STACK_VARIABLE).ok();
+        let asked = std::env::var(STACK_VARIABLE).ok().filter(|text| !text.trim().is_empty());
         let bytes = match asked.as_deref().map(Size::parse) {
             None => DEFAULT,
             Some(Ok(size)) if (LEAST..=MOST).contains(&size.bytes) => size.bytes,

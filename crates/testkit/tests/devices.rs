@@ -348,7 +348,10 @@ fn what_devices_do_not_have_is_refused_by_name() {
         let end = world.device_heap().unwrap().heap();
         let beyond = Sym::foreign((end.0 + end.1 - 8) as *mut i64, 4);
         let outside = pe.put(pe.ctx(), beyond.at(0), &[1; 4], pe.right()).unwrap_err().to_string();
-        assert!(outside.contains("begins in the heap of the device and ends outside"), "{outside}");
+        assert!(
+            outside.contains("starts in the heap of the device and goes 24 bytes past the end"),
+            "{outside}"
+        );
         let odd = words.at(0).cast::<u8>().wrapping_add(4).cast::<u64>();
         let odd = pe.amo(odd, AmoOp::Add, 1, 0, pe.right()).unwrap_err();
         assert!(matches!(odd, Error::Misaligned { .. }), "{odd}");

@@ -44,7 +44,7 @@ pub unsafe fn broadcast<const E: usize>(
     let bytes = nelems.saturating_mul(E);
     // SAFETY: the caller's.
     on(name, (start, log_stride, size), psync, |w, set| unsafe {
-        w.broadcast(set, dest, source, bytes, root)
+        w.broadcast(set, dest, source, bytes, root).map_err(|error| error.counting("nelems", nelems, E))
     });
 }
 
@@ -64,7 +64,7 @@ macro_rules! gathers {
         ) {
             let bytes = nelems.saturating_mul(E);
             // SAFETY: the caller's.
-            on(name, (start, log_stride, size), psync, |w, set| unsafe { w.$function(set, dest, source, bytes) });
+            on(name, (start, log_stride, size), psync, |w, set| unsafe { w.$function(set, dest, source, bytes).map_err(|error| error.counting("nelems", nelems, E)) });
         }
     )*};
 }
@@ -85,7 +85,9 @@ pub unsafe fn collect<const E: usize>(
     let bytes = nelems.saturating_mul(E);
     // SAFETY: the caller's.
     on(name, (start, log_stride, size), psync, |w, set| unsafe {
-        w.collect(set, dest, usize::MAX, source, bytes).map(drop)
+        w.collect(set, dest, usize::MAX, source, bytes)
+            .map(drop)
+            .map_err(|error| error.counting("nelems", nelems, E))
     });
 }
 
@@ -128,7 +130,7 @@ macro_rules! reductions {
             on(name, (start, log_stride, size), psync, |w, set| {
                 let n = usize::try_from(nreduce).map_err(|_| negative)?;
                 // SAFETY: the caller's.
-                unsafe { w.reduce(set, dest.cast(), source.cast(), n, &reducer::<T>(ReduceOp::$op)?) }
+                unsafe { w.reduce(set, dest.cast(), source.cast(), n, &reducer::<T>(ReduceOp::$op)?).map_err(in_elements::<T>("nreduce", n)) }
             });
         }
     )*};

@@ -47,7 +47,9 @@ pub unsafe fn broadcast<T>(
 ) -> i32 {
     let (dest, source, bytes) = (dest.cast(), source.cast(), bytes::<T>(nelems));
     // SAFETY: the caller's.
-    on(name, team, |w, team| unsafe { w.broadcast(team, dest, source, bytes, root) })
+    on(name, team, |w, team| unsafe {
+        w.broadcast(team, dest, source, bytes, root).map_err(in_elements::<T>("nelems", nelems))
+    })
 }
 
 macro_rules! gathers {
@@ -56,7 +58,7 @@ macro_rules! gathers {
         pub unsafe fn $function<T>(team: i32, dest: *mut T, source: *const T, nelems: usize, name: Name) -> i32 {
             let (dest, source, bytes) = (dest.cast(), source.cast(), bytes::<T>(nelems));
             // SAFETY: the caller's.
-            on(name, team, |w, team| unsafe { w.$function(team, dest, source, bytes) })
+            on(name, team, |w, team| unsafe { w.$function(team, dest, source, bytes).map_err(in_elements::<T>("nelems", nelems)) })
         }
     )*};
 }
@@ -66,7 +68,9 @@ gathers! { fcollect alltoall }
 pub unsafe fn collect<T>(team: i32, dest: *mut T, source: *const T, nelems: usize, name: Name) -> i32 {
     let (dest, source, bytes) = (dest.cast(), source.cast(), bytes::<T>(nelems));
     // SAFETY: the caller's.
-    on(name, team, |w, team| unsafe { w.collect(team, dest, usize::MAX, source, bytes).map(drop) })
+    on(name, team, |w, team| unsafe {
+        w.collect(team, dest, usize::MAX, source, bytes).map(drop).map_err(in_elements::<T>("nelems", nelems))
+    })
 }
 
 #[inline(never)]
@@ -102,6 +106,7 @@ unsafe fn reduce<T: ReduceNum>(
     // SAFETY: the caller's.
     on(name, team, |w, team| unsafe {
         w.reduce(team, dest.cast(), source.cast(), nreduce, &reducer::<T>(op)?)
+            .map_err(in_elements::<T>("nreduce", nreduce))
     })
 }
 
@@ -142,7 +147,7 @@ macro_rules! scatters {
         ) -> i32 {
             // SAFETY: the caller's.
             on(name, team, |w, team| unsafe {
-                w.reduce_scatter(team, dest.cast(), source.cast(), nreduce, &reducer::<T>(ReduceOp::$op)?)
+                w.reduce_scatter(team, dest.cast(), source.cast(), nreduce, &reducer::<T>(ReduceOp::$op)?).map_err(in_elements::<T>("nreduce", nreduce))
             })
         }
     )*};
@@ -170,7 +175,7 @@ macro_rules! scans {
             // SAFETY: the caller's.
             on(name, team, |w, team| unsafe {
                 let sum = reducer::<T>(ReduceOp::Sum)?;
-                w.scan(team, dest.cast(), source.cast(), nelems, &sum, Scan::$kind)
+                w.scan(team, dest.cast(), source.cast(), nelems, &sum, Scan::$kind).map_err(in_elements::<T>("nelems", nelems))
             })
         }
     )*};

@@ -7,6 +7,7 @@ pub use crate::context::Ctx;
 pub use crate::name::{Family, Name};
 pub use core::ffi::{c_char, c_long, c_void};
 use dushmem_core::coll::reduce::Complex;
+use dushmem_core::error::Error;
 pub use dushmem_core::half::{BFloat16, Half};
 
 /// Contexts that a PE can have at the same time.
@@ -29,6 +30,12 @@ pub struct LongDouble(pub [u8; 16]);
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct LibraryVersion(pub [i32; 3]);
+
+/// Has an error about a call's buffers say the caller's count, `n` elements as argument `many`, where the engine knows bytes.
+#[inline(always)]
+pub fn in_elements<T>(many: &'static str, n: usize) -> impl Fn(Error) -> Error {
+    move |error| error.counting(many, n, size_of::<T>())
+}
 
 /// Bytes of `n` elements; more than any memory has where that is no number.
 #[inline(always)]

@@ -17,7 +17,9 @@ macro_rules! copies {
         ) {
             let (dest, source, bytes) = (dest.cast(), source.cast(), bytes::<T>(nelems));
             // SAFETY: the caller's.
-            must(name, |w| unsafe { w.$function(ctx.of(w)?, dest, source, bytes, pe) });
+            must(name, |w| unsafe {
+                w.$function(ctx.of(w)?, dest, source, bytes, pe).map_err(in_elements::<T>("nelems", nelems))
+            });
         }
     )*};
 }
@@ -51,7 +53,10 @@ macro_rules! strided {
         ) {
             let (dest, source, elem) = (dest.cast(), source.cast(), size_of::<T>());
             // SAFETY: the caller's.
-            must(name, |w| unsafe { w.$function(ctx.of(w)?, dest, source, dst, sst, elem, nelems, pe) });
+            must(name, |w| unsafe {
+                w.$function(ctx.of(w)?, dest, source, dst, sst, elem, nelems, pe)
+                    .map_err(in_elements::<T>("nelems", nelems))
+            });
         }
     )*};
 }

@@ -124,7 +124,7 @@ pub unsafe fn team_ptr(team: i32, dest: *const u8, pe: i32, name: Name) -> *mut 
     let world_ptr = |w: &World| {
         let team = w.team(team)?;
         let n = team.n_pes() as usize;
-        let pe = team.world_pe(pe).ok_or(Error::BadPe { arg: "pe", pe, n, of: "the team" })?;
+        let pe = team.world_pe(pe).ok_or_else(|| w.no_such_pe("pe", pe, n, "the team"))?;
         w.ptr(dest, pe as i32)
     };
     or_else(name, world_ptr, |_| null_mut())

@@ -23,6 +23,7 @@ macro_rules! with_signal {
                 let op = SignalOp::from_number(sig_op)?;
                 // SAFETY: the caller's.
                 unsafe { w.$function(ctx.of(w)?, dest, source, bytes, sig_addr, signal, op, pe) }
+                    .map_err(in_elements::<T>("nelems", nelems))
             });
         }
     )*};

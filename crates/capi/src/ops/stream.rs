@@ -43,19 +43,43 @@ fn must(name: Name, stream: *mut c_void, make: impl FnOnce(&World) -> Result<Str
     }
 }
 
+/// The same with buffers of `nelems` elements.
+fn must_move<T>(
+    name: Name,
+    stream: *mut c_void,
+    nelems: usize,
+    make: impl FnOnce(&World) -> Result<StreamOp>,
+) {
+    if let Err(error) = enqueue(name, stream, make) {
+        fail(name, &in_elements::<T>("nelems", nelems)(error));
+    }
+}
+
 /// For functions with a status.
-fn status(name: Name, stream: *mut c_void, make: impl FnOnce(&World) -> Result<StreamOp>) -> i32 {
-    match enqueue(name, stream, make) {
+fn on(name: Name, handle: i32, stream: *mut c_void, make: impl FnOnce(Arc<Team>) -> Result<StreamOp>) -> i32 {
+    status(name, enqueue(name, stream, |world| make(world.team(handle)?)))
+}
+
+/// The same with buffers of so many elements, and what the argument is called.
+fn move_on<T>(
+    name: Name,
+    handle: i32,
+    stream: *mut c_void,
+    (many, n): (&'static str, usize),
+    make: impl FnOnce(Arc<Team>) -> Result<StreamOp>,
+) -> i32 {
+    let done = enqueue(name, stream, |world| make(world.team(handle)?));
+    status(name, done.map_err(in_elements::<T>(many, n)))
+}
+
+fn status(name: Name, done: Result<()>) -> i32 {
+    match done {
         Ok(()) => 0,
         Err(error) => {
             print(name, &error);
             error.code()
         }
     }
-}
-
-fn on(name: Name, handle: i32, stream: *mut c_void, make: impl FnOnce(Arc<Team>) -> Result<StreamOp>) -> i32 {
-    status(name, stream, |world| make(world.team(handle)?))
 }
 
 /// A scalar's bytes.
@@ -96,7 +120,7 @@ macro_rules! copies {
             name: Name,
         ) {
             let (dest, source, bytes) = (dest.cast(), source.cast_mut().cast(), bytes::<T>(nelems));
-            must(name, stream, |_| Ok(StreamOp::$op { dest, source, bytes, pe }));
+            must_move::<T>(name, stream, nelems, |_| Ok(StreamOp::$op { dest, source, bytes, pe }));
         }
     )*};
 }
@@ -121,7 +145,7 @@ macro_rules! strided {
             name: Name,
         ) {
             let (dest, source, elem) = (dest.cast(), source.cast_mut().cast(), size_of::<T>());
-            must(name, stream, |_| Ok(StreamOp::$op { dest, source, dst, sst, elem, nelems, pe }));
+            must_move::<T>(name, stream, nelems, |_| Ok(StreamOp::$op { dest, source, dst, sst, elem, nelems, pe }));
         }
     )*};
 }
@@ -145,7 +169,7 @@ macro_rules! with_signal {
             name: Name,
         ) {
             let (dest, source, bytes) = (dest.cast(), source.cast_mut().cast(), bytes::<T>(nelems));
-            must(name, stream, |_| {
+            must_move::<T>(name, stream, nelems, |_| {
                 let op = SignalOp::from_number(sig_op)?;
                 Ok(StreamOp::$op { dest, source, bytes, sig: sig_addr, value: signal, op, pe })
             });
@@ -256,7 +280,9 @@ pub unsafe fn broadcast<T>(
     name: Name,
 ) -> i32 {
     let (dest, source, bytes) = (dest.cast(), source.cast_mut().cast(), bytes::<T>(nelems));
-    on(name, team, stream, |team| Ok(StreamOp::Broadcast { team, dest, source, bytes, root }))
+    move_on::<T>(name, team, stream, ("nelems", nelems), |team| {
+        Ok(StreamOp::Broadcast { team, dest, source, bytes, root })
+    })
 }
 
 macro_rules! gathers {
@@ -270,7 +296,7 @@ macro_rules! gathers {
             name: Name,
         ) -> i32 {
             let (dest, source, bytes) = (dest.cast(), source.cast_mut().cast(), bytes::<T>(nelems));
-            on(name, team, stream, |team| Ok(StreamOp::$op { team, dest, source, bytes }))
+            move_on::<T>(name, team, stream, ("nelems", nelems), |team| Ok(StreamOp::$op { team, dest, source, bytes }))
         }
     )*};
 }
@@ -289,7 +315,7 @@ macro_rules! reductions {
             stream: *mut c_void,
             name: Name,
         ) -> i32 {
-            on(name, team, stream, |team| {
+            move_on::<T>(name, team, stream, ("nreduce", nreduce), |team| {
                 let reducer = super::coll::reducer::<T>(ReduceOp::$op)?;
                 let (dest, source) = (dest.cast(), source.cast_mut().cast());
                 Ok(StreamOp::$how { team, dest, source, n: nreduce, reducer })

@@ -1,4 +1,5 @@
 //! What PEs wait for, from the wait records in the job page.
+use dushmem_boot::Call;
 use dushmem_boot::job::{JobPage, PeState, WaitRecord};
 use dushmem_boot::request::Request;
 use dushmem_os::process::Halt;
@@ -28,13 +29,38 @@ pub fn takes_long(page: &JobPage, pe: usize) -> bool {
         || requests(page, pe).is_some_and(|(.., time)| time >= NOTEWORTHY)
 }
 
-/// The wait in words: call, team, PE waited for, time.
-pub fn describe(record: &WaitRecord, time: Duration) -> String {
+/// Who holds the lock that a PE waits for, where that is known: each that waits for it names the PE before it, and who is
+/// waited for and does not wait holds it.
+fn holder(page: &JobPage, record: &WaitRecord) -> Option<i32> {
+    let is_lock = |wait: &WaitRecord| wait.call == Call::SetLock as u32 && wait.detail == record.detail;
+    let mut holder = record.awaited;
+    for _ in 0..page.pes() {
+        let pe = usize::try_from(holder).ok().filter(|pe| *pe < page.pes())?;
+        let waits = page.card(pe).waits().iter().filter_map(|slot| slot.read());
+        // A thread of a PE that waits for another one of it names its own PE.
+        let before = |(wait, _): (WaitRecord, u64)| {
+            (is_lock(&wait) && wait.awaited != holder && wait.awaited >= 0).then_some(wait.awaited)
+        };
+        match waits.filter_map(before).next() {
+            Some(next) => holder = next,
+            None => return Some(holder),
+        }
+    }
+    None
+}
+
+/// The wait of a PE in words: call, team, PE waited for, time.
+fn describe(page: &JobPage, record: &WaitRecord, time: Duration) -> String {
     if *record == WaitRecord::NO_ANSWER {
         return format!(
             "gets no answer from its GPU: its driver is in another call, or a kernel keeps the GPU to itself, {:.1} s now",
             time.as_secs_f64()
         );
+    }
+    if record.call == Call::SetLock as u32 {
+        let held = holder(page, record).map_or_else(String::new, |pe| format!(", held by PE {pe}"));
+        let time = time.as_secs_f64();
+        return format!("waits in set_lock on the lock at {:#x}{held}, {time:.1} s now", record.address);
     }
     let who = if record.in_stream() { "has a stream that waits in" } else { "waits in" };
     let mut text = format!("{who} {}", record.name());
@@ -86,7 +112,7 @@ pub fn whereabouts(page: &JobPage, pe: usize) -> String {
         );
     }
     match (wait, page.card(pe).state()) {
-        (Some((record, time)), _) => describe(&record, time),
+        (Some((record, time)), _) => describe(page, &record, time),
         (None, PeState::Started) => "has not called init".to_owned(),
         (None, PeState::Joined) => "computes: no wait of the library is noted".to_owned(),
         (None, PeState::Finalized) => "has finalized and still runs".to_owned(),
@@ -101,6 +127,8 @@ mod tests {
 
     #[test]
     fn a_wait_is_described() {
+        let (_memory, page) = dushmem_boot::launcher::job_memory(1).unwrap();
+        let describe = |record: &WaitRecord, time| describe(&page, record, time);
         let record = WaitRecord { call: 8, team: 0, awaited: 3, ..WaitRecord::default() };
         let text = describe(&record, Duration::from_millis(2500));
         assert_eq!(text, "waits in barrier_all (world team) for PE 3, 2.5 s now");
@@ -116,8 +144,9 @@ mod tests {
 
     #[test]
     fn a_gpu_that_does_not_answer_is_told() {
+        let (_memory, page) = dushmem_boot::launcher::job_memory(1).unwrap();
         assert_eq!(
-            describe(&WaitRecord::NO_ANSWER, Duration::from_millis(2500)),
+            describe(&page, &WaitRecord::NO_ANSWER, Duration::from_millis(2500)),
             "gets no answer from its GPU: its driver is in another call, or a kernel keeps the GPU to itself, 2.5 s now"
         );
     }
@@ -132,6 +161,37 @@ mod tests {
         assert_eq!(longest_wait(&page, 0).unwrap().0, WaitRecord::NO_ANSWER);
         slot.show(None);
         assert!(longest_wait(&page, 0).is_none());
+    }
+
+    #[test]
+    fn who_holds_a_lock_is_found_along_the_queue() {
+        let (_memory, page) = dushmem_boot::launcher::job_memory(4).unwrap();
+        let wait = |awaited: i32, detail: u64| WaitRecord {
+            call: Call::SetLock as u32,
+            team: -1,
+            awaited,
+            address: 0x1000,
+            detail,
+        };
+        let slots = |pe: usize| page.card(pe).waits();
+        // PE 2 holds it; 0 and 3 queue behind it, and another thread of 3 behind the first. PE 2 waits for another lock.
+        let _noted = [
+            slots(0)[0].note(&wait(2, 64)),
+            slots(3)[1].note(&wait(0, 64)),
+            slots(3)[0].note(&wait(3, 64)),
+            slots(2)[0].note(&wait(1, 8)),
+        ];
+        for record in [wait(2, 64), wait(0, 64), wait(3, 64)] {
+            assert_eq!(holder(&page, &record), Some(2));
+        }
+        assert_eq!(
+            describe(&page, &wait(0, 64), Duration::ZERO),
+            "waits in set_lock on the lock at 0x1000, held by PE 2, 0.0 s now"
+        );
+        // Who gives it away waits for who joins the queue; a queue that has changed meanwhile leads nowhere.
+        assert_eq!(holder(&page, &wait(-1, 64)), None);
+        let _circle = slots(2)[1].note(&wait(0, 64));
+        assert_eq!(holder(&page, &wait(0, 64)), None);
     }
 
     #[test]

@@ -44,7 +44,7 @@ impl World {
         if !(0..31).contains(&log_stride) {
             return Err(triple.wrong("logPE_stride is the base-2 logarithm of the stride, 0 to 30"));
         }
-        if let Some(error) = triple.outside(1 << log_stride, n, "this job") {
+        if let Some(error) = triple.outside(1 << log_stride, n, "this job", self.launch_hint()) {
             return Err(error);
         }
         let pes: Box<[u32]> = (0..size as u32).map(|i| start as u32 + (i << log_stride)).collect();

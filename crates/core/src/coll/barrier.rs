@@ -1,6 +1,6 @@
 //! Barrier and sync, and what every other collective synchronises with.
 use super::slot::{Announced, PAYLOAD};
-use crate::error::{Call, Error, Result};
+use crate::error::{Call, Error, Result, count_bytes};
 use crate::job::WaitRecord;
 use crate::sync::{Agreement, tag};
 use crate::team::{Meets, Team};
@@ -164,11 +164,11 @@ impl World {
                 _ if call == Call::Broadcast as u32 => {
                     format!(
                         "PE {pe} calls {name} of {} from root {}",
-                        bytes(what.detail),
+                        count_bytes(what.detail),
                         what.argument as i32
                     )
                 }
-                _ if takes_size => format!("PE {pe} calls {name} of {}", bytes(what.detail)),
+                _ if takes_size => format!("PE {pe} calls {name} of {}", count_bytes(what.detail)),
                 _ if call == Call::Free as u32 => {
                     format!("PE {pe} calls {name} of the block at offset {} of the heap", what.detail)
                 }
@@ -241,11 +241,6 @@ impl World {
         }
         Ok(all)
     }
-}
-
-/// A number of bytes for people.
-fn bytes(n: u64) -> String {
-    if n == 1 { "1 byte".into() } else { format!("{n} bytes") }
 }
 
 /// The tag of a collective that moves data.

@@ -28,7 +28,8 @@ impl World {
     ) -> Result<()> {
         self.check_team(team)?;
         let call = Call::Broadcast;
-        if let Err(error) = checks::root(root, team.pes().len()) {
+        if checks::root(root, team.pes().len()).is_err() {
+            let error = self.no_such_pe("PE_root", root, team.pes().len(), "the team");
             return self.refuse(team, call, error);
         }
         let root_pe = team.pes()[root as usize] as usize;
@@ -78,7 +79,7 @@ impl World {
     pub unsafe fn fcollect(&self, team: &Team, dest: *mut u8, source: *const u8, bytes: usize) -> Result<()> {
         self.check_team(team)?;
         let call = Call::Fcollect;
-        let checked = checks::bytes_of_all("nelems", bytes, 1, team.pes().len())
+        let checked = checks::bytes_of_all("length", bytes, 1, team.pes().len())
             .and_then(|total| self.own_buffers(dest, total, source, bytes, false));
         let device = match checked {
             Ok(device) => device,
@@ -126,7 +127,7 @@ impl World {
     pub unsafe fn alltoall(&self, team: &Team, dest: *mut u8, source: *const u8, bytes: usize) -> Result<()> {
         self.check_team(team)?;
         let call = Call::Alltoall;
-        let checked = checks::bytes_of_all("nelems", bytes, 1, team.pes().len())
+        let checked = checks::bytes_of_all("length", bytes, 1, team.pes().len())
             .and_then(|total| Ok((total, self.own_buffers(dest, total, source, total, true)?)));
         let (total, device) = match checked {
             Ok(checked) => checked,

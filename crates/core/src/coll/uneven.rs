@@ -1,7 +1,8 @@
 //! Collect, whose members contribute different amounts, and alltoalls, whose elements lie apart.
 use super::barrier::data_tag;
 use super::slot::PAYLOAD;
-use crate::error::{Call, Error, Result};
+use crate::coll::checks;
+use crate::error::{Call, Error, Result, count_pes};
 use crate::team::{Meets, Team};
 use crate::transport::mapped;
 use crate::world::World;
@@ -72,7 +73,7 @@ impl World {
             && !parts.iter().any(|part| self.is_number_of_device(part.place as usize));
         let total = parts.iter().try_fold(0usize, |sum, part| sum.checked_add(part.bytes as usize));
         let why = "more than the address space for all members together";
-        let overflow = Error::BadValue { arg: "nelems", value: bytes as i64, why };
+        let overflow = Error::BadValue { arg: "length", value: bytes as i64, why };
         let why = "bytes at dest: no room for what the members contribute together";
         let short = Error::BadValue { arg: "dest", value: room as i64, why };
         let checked = total.filter(|&total| total <= isize::MAX as usize).ok_or(overflow).and_then(|total| {
@@ -190,18 +191,24 @@ impl World {
                 return Err(Error::BadValue { arg, value: stride as i64, why });
             }
         }
-        let why = "with these strides more than the address space for all members together";
-        let overflow = || Error::BadValue { arg: "nelems", value: nelems as i64, why };
-        let count = nelems.checked_mul(team.pes().len()).ok_or_else(overflow)?;
-        let span = |stride: isize| match count {
-            0 => Some(0),
-            _ => (count - 1)
-                .checked_mul(stride as usize)
-                .and_then(|steps| (steps + 1).checked_mul(elem))
-                .filter(|&span| span <= isize::MAX as usize),
+        let pes = team.pes().len();
+        let said = |arg: &str| {
+            let stride = if arg == "dst" { dst } else { sst };
+            format!("{arg} = {stride}, nelems = {nelems} for each of {}", count_pes(pes))
         };
-        let (to, from) = (span(dst).ok_or_else(overflow)?, span(sst).ok_or_else(overflow)?);
-        let device = self.own_buffers(dest, to, source, from, false)?;
+        if nelems > isize::MAX as usize {
+            return Err(Error::BadValue { arg: "nelems", value: nelems as i64, why: checks::NEGATIVE });
+        }
+        let span = |arg: &str, stride: isize| {
+            let end = checks::end(stride, nelems.saturating_mul(pes), 1, elem);
+            checks::fits(usize::try_from(end).ok()).ok_or_else(|| checks::beyond(&said(arg), end))
+        };
+        let (to, from) = (span("dst", dst)?, span("sst", sst)?);
+        let device = self.own_buffers(dest, to, source, from, false).map_err(|error| match &error {
+            Error::PastEnd(range) if range.arg == "source" => error.of_strides(said("sst")),
+            Error::NotSymmetric { arg: "source", .. } => error.of_strides(said("sst")),
+            _ => error.of_strides(said("dst")),
+        })?;
         Ok((dst as usize * elem, sst as usize * elem, device))
     }
 }

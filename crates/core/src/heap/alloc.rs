@@ -143,6 +143,14 @@ impl Allocator {
         (self.total, self.in_use, self.by_size.last().map_or(0, |&(len, _)| len))
     }
 
+    /// A size that would have had room for `bytes` more at a multiple of `align`, whatever lies between the blocks in use.
+    pub fn enough(&self, bytes: usize, align: usize) -> usize {
+        let end = self.used.last_key_value().map_or(0, |(offset, block)| offset + block.reserved);
+        let slack = if align > GRAIN { align } else { 0 };
+        let want = bytes.checked_next_multiple_of(GRAIN).unwrap_or(usize::MAX);
+        end.saturating_add(slack).saturating_add(want)
+    }
+
     /// End of the highest block that was ever in use: memory above it was never handed out.
     pub fn high_water(&self) -> usize {
         self.high_water
@@ -231,6 +239,27 @@ mod tests {
         #[test]
         fn blocks_are_disjoint_and_offsets_depend_on_the_calls_alone(steps in steps()) {
             prop_assert_eq!(run(&steps), run(&steps));
+        }
+    }
+
+    #[test]
+    fn what_is_said_to_be_enough_is() {
+        for (bytes, align) in [(600, GRAIN), (5000, 2048), (64, 4096)] {
+            let filled = |total: usize| {
+                let mut heap = Allocator::new(total, 64);
+                for _ in 0..7 {
+                    heap.alloc(500, GRAIN).unwrap();
+                }
+                // Free in sum, but not in one piece.
+                for offset in [0, 1024, 2048] {
+                    heap.release(offset).unwrap();
+                }
+                heap
+            };
+            let mut small = filled(3584);
+            assert_eq!(small.alloc(bytes, align), None);
+            let enough = small.enough(bytes, align);
+            assert!(filled(enough).alloc(bytes, align).is_some(), "{bytes} at {align}: {enough}");
         }
     }
 

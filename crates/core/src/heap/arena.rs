@@ -1,10 +1,10 @@
 //! One of the heaps of a PE, as the calls that allocate use it: the host's, or the device's.
-use super::alloc::Allocator;
+use super::alloc::{Allocator, GRAIN};
 use crate::device_heap::DeviceHeap;
 use crate::error::{Call, Error, Result};
 use crate::size::Size;
 use crate::sync::tag;
-use crate::window::HOST_LIMIT;
+use crate::window::{HOST_LIMIT, Layout};
 use crate::world::World;
 use core::ptr;
 use dushmem_os::memory::HUGE;
@@ -111,21 +111,49 @@ impl Arena<'_> {
     }
 
     #[cold]
-    pub(super) fn exhausted(&self, request: usize) -> Error {
+    pub(super) fn exhausted(&self, request: usize, align: usize) -> Error {
         let (total, used, largest) = self.blocks().usage();
-        let wanted = used.saturating_add(request).saturating_add(request / 8).max(total + 1);
+        let enough = self.blocks().enough(request, align);
         let (most, variable) = match self.device {
-            None => (HOST_LIMIT / self.world.n_pes() as usize, "DUSHMEM_SYMMETRIC_SIZE"),
+            None => (self.most(), "DUSHMEM_SYMMETRIC_SIZE"),
             Some(heap) => (heap.device().identity().memory as usize, "DUSHMEM_DEVICE_HEAP_SIZE"),
         };
         let remedy = match self.device {
-            _ if wanted <= most => {
-                let size = (wanted as u64).next_multiple_of(1 << 20);
-                format!("set {variable} to {} or more", Size::show(size))
+            _ if enough <= most => {
+                format!("set {variable} to {} or more", Size::show(sensible(enough, most) as u64))
             }
             None => format!("no heap can be larger than {most} bytes with this number of PEs"),
             Some(_) => format!("the device has {most} bytes of memory"),
         };
-        Error::OutOfMemory { request, total, used, largest, remedy }
+        let more = if align > GRAIN { format!(" aligned to {align}") } else { String::new() };
+        Error::OutOfMemory { request, more, total, used, largest, remedy }
+    }
+
+    /// Bytes of the largest heap of the host that the window has room for.
+    fn most(&self) -> usize {
+        let layout = Layout { heap: HUGE, ..*self.world.layout() };
+        let stride = 1 << (HOST_LIMIT / layout.pes).ilog2();
+        stride - layout.heap_at()
+    }
+}
+
+/// A size of at least `bytes` and at most `most` that one writes in an environment, with some room left where there is any.
+fn sensible(bytes: usize, most: usize) -> usize {
+    let unit = (bytes / 16).next_power_of_two().max(1 << 20);
+    (bytes + bytes / 16).next_multiple_of(unit).min(most)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_to_set_are_round_and_enough() {
+        for (bytes, shown) in
+            [(1, "1M"), ((8 << 20) + 1, "9M"), ((3 << 30) + 64, "3328M"), (5 << 40, "5632G")]
+        {
+            assert_eq!(Size::show(sensible(bytes, usize::MAX) as u64), shown);
+        }
+        assert_eq!(sensible(1 << 20, (1 << 20) + 64), (1 << 20) + 64);
     }
 }

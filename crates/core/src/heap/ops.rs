@@ -47,7 +47,19 @@ impl World {
 
     /// As [`World::calloc`], in the heap of that kind.
     pub fn calloc_on(&self, kind: HeapKind, count: usize, size: usize) -> Result<*mut u8> {
-        self.allocate(Call::Calloc, kind, count.saturating_mul(size), GRAIN, true)
+        self.allocate(Call::Calloc, kind, count.saturating_mul(size), GRAIN, true).map_err(
+            |error| match error {
+                Error::BadValue { arg: "size", why, .. } => {
+                    let text = format!("count = {}, size = {}: {why}", count as i64, size as i64);
+                    Error::BadSet { text }
+                }
+                Error::OutOfMemory { request, total, used, largest, remedy, .. } => {
+                    let more = format!(" (count = {count}, size = {size})");
+                    Error::OutOfMemory { request, more, total, used, largest, remedy }
+                }
+                other => other,
+            },
+        )
     }
 
     /// As [`World::align`], in the heap of that kind.
@@ -102,7 +114,7 @@ impl World {
                 self.note(DebugLevel::Trace, || format!("{bytes} bytes of {} at {block:#x}", arena.name()));
                 Ok(block as *mut u8)
             }
-            (Ok(()), None) => Err(arena.exhausted(bytes)),
+            (Ok(()), None) => Err(arena.exhausted(bytes, align)),
             (Err(error), found) => {
                 if let Some(at) = found {
                     arena.blocks().release(at);
@@ -192,7 +204,7 @@ impl World {
         if let Some(new) = found {
             arena.publish(call, new, bytes)?;
         }
-        found.map(|new| (arena.base() + new) as *mut u8).ok_or_else(|| arena.exhausted(bytes))
+        found.map(|new| (arena.base() + new) as *mut u8).ok_or_else(|| arena.exhausted(bytes, GRAIN))
     }
 
     /// Size and use of the symmetric heap.

@@ -3,7 +3,7 @@ use super::request::{ALL, INLINE_GET, INLINE_PUT, Op, Request, flags};
 use crate::amo::{AmoOp, AmoRequest};
 use crate::context::Context;
 use crate::device_heap::DeviceHeap;
-use crate::error::{Error, Result};
+use crate::error::{Error, Extent, Result};
 use crate::rma::near;
 use crate::signal::{Signal, SignalOp};
 use crate::transport::{Get, Put, Reuse};
@@ -215,7 +215,13 @@ fn internal<'a>(
     let pe = world.world_pe(world.default_context(), pe)?;
     let device = world.device_heap().filter(|heap| heap.in_slice(addr, bytes));
     if bytes > 0 && device.is_none() && !world.window().in_slice(addr, bytes) {
-        return Err(Error::NotSymmetric { arg, addr, len: bytes, statics: "", hint: "" });
+        return Err(world.past_end(arg, addr, bytes).unwrap_or(Error::NotSymmetric {
+            arg,
+            addr,
+            extent: Extent::Bytes(bytes),
+            statics: "",
+            hint: "",
+        }));
     }
     Ok((pe, device))
 }

@@ -3,7 +3,7 @@ use super::{World, stage};
 use crate::coll::checks;
 use crate::context::Context;
 use crate::device_heap::DeviceHeap;
-use crate::error::{Error, Result};
+use crate::error::{Error, Extent, NOT_LAUNCHED, PastEnd, Result};
 use std::sync::atomic::Ordering;
 
 /// In the number of a symmetric object: it lies in memory of a device.
@@ -30,12 +30,23 @@ impl World {
     pub(crate) fn world_pe(&self, ctx: &Context, pe: i32) -> Result<usize> {
         match ctx.team() {
             None if (0..self.n as i32).contains(&pe) => Ok(pe as usize),
-            None => Err(Error::BadPe { arg: "pe", pe, n: self.n, of: "this job" }),
+            None => Err(self.no_such_pe("pe", pe, self.n, "this job")),
             Some(team) => {
                 let n = team.n_pes() as usize;
-                team.world_pe(pe).ok_or(Error::BadPe { arg: "pe", pe, n, of: "the context's team" })
+                team.world_pe(pe).ok_or_else(|| self.no_such_pe("pe", pe, n, "the context's team"))
             }
         }
+    }
+
+    /// The error about a PE that `of`, which has `n`, has not.
+    #[cold]
+    pub fn no_such_pe(&self, arg: &'static str, pe: i32, n: usize, of: &'static str) -> Error {
+        Error::BadPe { arg, pe, n, of, hint: self.launch_hint() }
+    }
+
+    /// What to add about a PE that there is not, where it would be there if the program had been launched.
+    pub(crate) fn launch_hint(&self) -> &'static str {
+        if self.boot().is_alone() { NOT_LAUNCHED } else { "" }
     }
 
     /// Checks PE and address of an operation and gives the world PE.
@@ -121,6 +132,18 @@ impl World {
         }
     }
 
+    /// Checks that a local buffer that starts in the own heap ends there, too; it may be any other memory.
+    pub(crate) fn check_own_end(&self, arg: &'static str, addr: usize, len: usize) -> Result<()> {
+        self.check_alive()?;
+        let starts = |heap: &DeviceHeap| heap.contains(addr, 1) && !heap.contains(addr, len);
+        let leaves = (self.window.in_heap(addr, 1) && !self.window.in_heap(addr, len))
+            || (self.has_devices() && self.device_heap().is_some_and(starts));
+        match leaves.then(|| self.past_end(arg, addr, len)).flatten() {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    }
+
     #[cold]
     pub(crate) fn not_symmetric(&self, arg: &'static str, addr: usize, len: usize) -> Error {
         if len > isize::MAX as usize {
@@ -129,20 +152,16 @@ impl World {
         if addr == 0 {
             return Error::Null { arg };
         }
+        if let Some(error) = self.past_end(arg, addr, len) {
+            return error;
+        }
         let hint = match self.window.peer_of(addr) {
             Some(_) => " (this is another PE's memory, as ptr shows it: pass the own address instead)",
-            None if self.is_on_device(addr) => match self.device_heap() {
-                Some(heap) if heap.contains(addr, len) => {
-                    " (it is in the heap of the device; this call works on memory of the host)"
-                }
-                _ => " (the range begins in the heap of the device and ends outside)",
-            },
+            None if self.is_on_device(addr) => {
+                " (it is in the heap of the device; this call works on memory of the host)"
+            }
             None if self.device_heap().is_some_and(|heap| heap.peer_of(addr).is_some()) => {
                 " (this is another PE's device memory, as ptr shows it: pass the own address instead)"
-            }
-            None if self.window.in_heap(addr, 0) => " (the range begins in the heap and ends outside)",
-            None if self.window.offset_of(addr).is_some() => {
-                " (the range begins in the globals and ends outside)"
             }
             None => "",
         };
@@ -150,7 +169,36 @@ impl World {
             None => ", or of a global of the executable",
             Some(refusal) => refusal.hint(),
         };
-        Error::NotSymmetric { arg, addr, len, statics, hint }
+        Error::NotSymmetric { arg, addr, extent: Extent::Bytes(len), statics, hint }
+    }
+
+    /// The error about a range that starts in symmetric memory, or close behind the heap, and does not end there.
+    pub(crate) fn past_end(&self, arg: &'static str, addr: usize, len: usize) -> Option<Error> {
+        let (heap, room) = self.window.heap();
+        let behind = self.window.behind_heap(addr);
+        let device = self.device_heap().filter(|heap| heap.contains(addr, 1));
+        // What it starts in, and where that ends.
+        let (memory, end, object) = if behind.is_some() || self.window.in_heap(addr, 1) {
+            ("the symmetric heap", heap + room, self.heap().containing(addr - heap))
+        } else if let Some(device) = device {
+            let (heap, room) = device.heap();
+            ("the heap of the device", heap + room, device.blocks().containing(addr - heap))
+        } else {
+            ("the globals of the executable", addr + self.window.room_in_globals(addr)?, None)
+        };
+        let past = addr.checked_add(len)?.checked_sub(end).filter(|&past| past > 0)?;
+        let object = object.map(|(_, block)| block.asked);
+        let extent = Extent::Bytes(len);
+        Some(Error::PastEnd(Box::new(PastEnd {
+            arg,
+            addr,
+            extent,
+            object,
+            behind,
+            past,
+            memory,
+            said: None,
+        })))
     }
 
     /// True for read-only data of the executable while its globals are symmetric.

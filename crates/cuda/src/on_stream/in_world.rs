@@ -190,7 +190,7 @@ impl Job for InWorld {
         let world = self.world()?;
         world.check_alive()?;
         let Some(to) = usize::try_from(pe).ok().filter(|&pe| pe < self.n) else {
-            return Err(Error::BadPe { arg: "pe", pe, n: self.n, of: "this job" });
+            return Err(world.no_such_pe("pe", pe, self.n, "this job"));
         };
         if len == 0 {
             return Ok(Target::local(addr));

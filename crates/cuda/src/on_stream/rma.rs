@@ -198,7 +198,10 @@ impl Enqueue<'_> {
     /// As for `World::iput`, whenever it runs.
     pub unsafe fn iput(&self, what: &Strided) -> Result<()> {
         let all = what.checked()?;
-        let target = self.job.target("dest", what.dest, all.dest_span, 1, what.pe)?;
+        let target = self
+            .job
+            .target("dest", what.dest, all.dest_span, 1, what.pe)
+            .map_err(|error| all.told(error, "dst"))?;
         if !local("source", what.source, all.source_span)? {
             return Ok(());
         }
@@ -222,7 +225,10 @@ impl Enqueue<'_> {
     /// As for `World::iget`, whenever it runs.
     pub unsafe fn iget(&self, what: &Strided) -> Result<()> {
         let all = what.checked()?;
-        let target = self.job.target("source", what.source, all.source_span, 1, what.pe)?;
+        let target = self
+            .job
+            .target("source", what.source, all.source_span, 1, what.pe)
+            .map_err(|error| all.told(error, "sst"))?;
         if !local("dest", what.dest, all.dest_span)? {
             return Ok(());
         }

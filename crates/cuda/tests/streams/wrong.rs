@@ -84,7 +84,10 @@ pub fn arguments(pe: &Pe) {
         (put(outside, at, 8, next), &["dest = 0x", "not in symmetric memory"]),
         (put(at, 0, 8, next), &["source is NULL"]),
         (put(0, at, 8, next), &["dest is NULL"]),
-        (put(end - 4, at, 8, next), &["dest = ", "begins in the heap of the device and ends outside"]),
+        (
+            put(end - 4, at, 8, next),
+            &["dest = ", "starts in the heap of the device and goes 4 bytes past the end"],
+        ),
         (put(at, at, usize::MAX - 7, next), &["negative"]),
         (
             StreamOp::P { dest: ptr(0), value: [0; 16], bytes: 4, pe: next },

@@ -77,10 +77,25 @@ pub fn wrong_addresses(pe: &Pe) {
     let (base, len) = pe.window().heap();
     let last = (base + len - 8) as *mut u64;
     let seen = text(pe.put(pe.ctx(), last, &[1, 2], to));
-    assert!(seen.contains("the range begins in the heap and ends outside"), "{seen}");
+    assert!(
+        seen.contains("(16 bytes): starts in the symmetric heap and goes 8 bytes past the end; "),
+        "{seen}"
+    );
     pe.put(pe.ctx(), last, &[9], to).unwrap();
     pe.quiet(pe.ctx()).unwrap();
-    assert!(pe.p(pe.ctx(), last.wrapping_add(1), 1, to).is_err());
+    let seen = text(pe.p(pe.ctx(), last.wrapping_add(1), 1, to));
+    assert!(seen.contains("starts where the symmetric heap ends, and goes 8 bytes past that"), "{seen}");
+    let seen = text(pe.g(pe.ctx(), last.wrapping_add(3), to));
+    assert!(
+        seen.contains("source = 0x") && seen.contains("starts 16 bytes past the end of the symmetric heap"),
+        "{seen}"
+    );
+    // SAFETY: refused.
+    let long =
+        unsafe { pe.world.put(pe.ctx(), word.at(0).cast(), (&raw const local).cast(), 1 << 40, to as i32) };
+    let seen = text(long);
+    assert!(seen.contains(&format!("starts in an object of {} bytes and goes ", 8 * word.len())), "{seen}");
+    assert!(seen.contains(" bytes past the end of the "), "{seen}");
     assert!(pe.p(pe.ctx(), (base - 8) as *mut u64, 1, to).is_err(), "internals are not symmetric memory");
     pe.meet();
     pe.release(word);

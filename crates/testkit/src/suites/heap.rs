@@ -139,17 +139,19 @@ pub fn exhaustion(pe: &Pe) {
         assert_eq!(error.code(), 2);
         let text = error.to_string();
         let begin = format!(
-            "the symmetric heap of {total} bytes has no room for {request} bytes: 0 bytes are in use"
+            "the symmetric heap of {total} bytes has no room for {request} bytes: 0 bytes are in use and {total} free, \
+             {total} of them in one piece; "
         );
         assert!(text.starts_with(&begin) && text.contains(remedy), "{text}");
     }
+    let aligned = pe.align(4096, total + 1).unwrap_err().to_string();
+    assert!(aligned.contains(&format!("{} bytes aligned to 4096: ", total + 1)), "{aligned}");
     let negative = pe.malloc(-8isize as usize).unwrap_err().to_string();
     assert!(negative.starts_with("size = -8: larger than any heap"), "{negative}");
-    let product = pe.calloc(usize::MAX, 2);
-    assert!(
-        matches!(product, Err(Error::BadValue { arg: "size", .. })),
-        "the product overflows: {product:?}"
-    );
+    let product = pe.calloc(usize::MAX, 2).unwrap_err().to_string();
+    assert!(product.starts_with("count = -1, size = 2: larger than any heap"), "{product}");
+    let product = pe.calloc(total, 2).unwrap_err().to_string();
+    assert!(product.contains(&format!("{} bytes (count = {total}, size = 2): ", 2 * total)), "{product}");
     let mut blocks = Vec::new();
     let size = total / 7;
     let error = loop {

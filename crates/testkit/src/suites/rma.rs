@@ -148,7 +148,45 @@ pub fn bad_strides(pe: &Pe) {
         pe.iget(&mut dest, area.at(0), (dst, sst), 0, pe.me).unwrap();
     }
     let error = pe.iput(area.at(0), &source, (isize::MAX, 1), 2, pe.me).unwrap_err();
-    assert_eq!(error.to_string(), "nelems = 2: more than the address space");
+    let far = format!(
+        "dst = {}, nelems = 2: the last element would end {} bytes after the first begins, more than an address space \
+         holds",
+        isize::MAX,
+        4 * isize::MAX as u128 + 4
+    );
+    assert_eq!(error.to_string(), far);
+    // Out of the heap, at both sides: the local one may be anywhere, but not begin in the heap and end elsewhere.
+    let (object, stride, to) = (area.at(0), 1 << 38, pe.me as i32);
+    let call = |put: bool, dest: *mut u32, source: *const u32, (dst, sst): (isize, isize), n: usize| {
+        let (dest, source) = (dest.cast(), source.cast());
+        // SAFETY: refused.
+        let done = unsafe {
+            if put {
+                pe.world.iput(pe.ctx(), dest, source, dst, sst, 4, n, to)
+            } else {
+                pe.world.iget(pe.ctx(), dest, source, dst, sst, 4, n, to)
+            }
+        };
+        done.unwrap_err().to_string()
+    };
+    let stack = dest.as_mut_ptr();
+    for (text, arg, at) in [
+        (call(true, object, source.as_ptr(), (stride, 1), 3), "dst", "dest"),
+        (call(false, stack, object, (1, stride), 3), "sst", "source"),
+        (call(true, object, object, (1, stride), 3), "sst", "source"),
+        (call(false, object, object, (stride, 1), 3), "dst", "dest"),
+    ] {
+        let end = (2_u64 << 40) + 4;
+        let begin = format!(
+            "{arg} = {stride}, nelems = 3: the last element ends {end} bytes after the start of {at}, "
+        );
+        assert!(text.starts_with(&begin) && text.contains(" bytes past the end of the "), "{text}");
+        assert!(text.contains(&format!("; {at} = {object:p}: starts in an object of 32 bytes; ")), "{text}");
+    }
+    let text = call(true, object, source.as_ptr(), (1, 1), usize::MAX);
+    assert_eq!(text, "nelems = -1: more than the address space; was the number negative?");
+    let text = call(true, stack, source.as_ptr(), (2, 1), 3);
+    assert!(text.contains(" (dst = 2, nelems = 3: 20 bytes): not in symmetric memory"), "{text}");
     assert_eq!(area.to_vec(), [0; 8]);
     assert_eq!(dest, [0; 8]);
     pe.release(area);
@@ -205,22 +243,39 @@ pub fn bad_blocks(pe: &Pe) {
     let area = pe.alloc::<u32>(8);
     let source = [7u32; 8];
     let mut dest = [0u32; 8];
+    let far = |said: String, end: u128| {
+        format!(
+            "{said}: the last element would end {end} bytes after the first begins, more than an address space holds"
+        )
+    };
     let overlap = "strides count elements from one block to the next and are at least bsize";
     for (at, text) in [
         ([1, 2, 2, 2], format!("dst = 1: {overlap}")),
         ([2, 1, 2, 2], format!("sst = 1: {overlap}")),
         ([0, 1, 1, 1], format!("dst = 0: {overlap}")),
         ([2, -2, 1, 2], format!("sst = -2: {overlap}")),
-        ([isize::MAX, 3, 1, 2], "nblocks = 2: more than the address space".into()),
+        (
+            [isize::MAX, 3, 1, 2],
+            far(format!("dst = {}, bsize = 1, nblocks = 2", isize::MAX), 4 * isize::MAX as u128 + 4),
+        ),
         ([3, 3, isize::MAX, 1], format!("bsize = {}: more than the address space", isize::MAX)),
-        ([3, 3, 3, isize::MAX], format!("nblocks = {}: more than the address space", isize::MAX)),
+        (
+            [3, 3, 3, isize::MAX],
+            far(format!("dst = 3, bsize = 3, nblocks = {}", isize::MAX), 12 * isize::MAX as u128),
+        ),
     ] {
         assert_eq!(pe.ibput(area.at(0), &source, at, pe.me).unwrap_err().to_string(), text);
         assert_eq!(pe.ibget(&mut dest, area.at(0), at, pe.me).unwrap_err().to_string(), text);
     }
     // The gap behind the last block need not be in the heap, the last block must.
     pe.ibput(area.at(0), &source, [6, 4, 2, 2], pe.me).unwrap();
-    assert!(pe.ibput(area.at(0), &source, [1 << 40, 4, 2, 2], pe.me).is_err());
+    let error = pe.ibput(area.at(0), &source, [1 << 40, 4, 2, 2], pe.me).unwrap_err().to_string();
+    let end = ((1usize << 40) + 2) * 4;
+    let begin = format!(
+        "dst = {}, bsize = 2, nblocks = 2: the last element ends {end} bytes after the start of dest, ",
+        1usize << 40
+    );
+    assert!(error.starts_with(&begin), "{error}");
     // Without elements nothing is strided, and NULL is fine.
     for at in [[0, 0, 0, 5], [-1, -1, 3, 0]] {
         pe.ibput(std::ptr::null_mut::<u32>(), &source, at, pe.me).unwrap();

@@ -130,7 +130,7 @@ pub fn refusals(pe: &Pe) {
         assert!(pe.split_strided(&world, 0, 1, size).is_err());
     }
     let text = |handle| pe.team(handle).unwrap_err().to_string();
-    let invalid = "the invalid team; the call that made it failed, or this PE is not a member";
+    let invalid = "the invalid team (TEAM_INVALID); the call that made it failed, or this PE is not a member";
     assert_eq!(text(handles::INVALID), format!("team = -1: {invalid}"));
     assert_eq!(text(-7), "team = -7: not a team");
     assert_eq!(text(5), "team = 5: not a team");

@@ -1,7 +1,7 @@
 //! Collect and alltoalls (OpenSHMEM sections 9.10.6 and 9.10.8).
 use super::pe::{Pe, Random, bytes};
 use dushmem_core::coll::slot::{PAYLOAD, SMALL};
-use dushmem_core::error::Error;
+use dushmem_core::error::{Error, count_pes};
 use dushmem_core::team::{Team, handles};
 use std::sync::Arc;
 
@@ -121,6 +121,22 @@ pub fn bad_strides(pe: &Pe) {
         let error = pe.alltoalls(&team, (dest, 1), (source, stride), 4).unwrap_err().to_string();
         assert!(error.starts_with(&format!("sst = {stride}: ")), "{error}");
     }
+    let (all, stride) = ((4 * pe.n - 1) as u128, isize::MAX);
+    let call = |dst: isize, sst: isize| {
+        let (dest, source) = (dest.at(0).cast(), source.at(0).cast());
+        // SAFETY: refused.
+        unsafe { pe.world.alltoalls(&team, dest, source, dst, sst, 4, 4) }.unwrap_err().to_string()
+    };
+    let (error, end) = (call(1, stride), (all * stride as u128 + 1) * 4);
+    let each = format!("nelems = 4 for each of {}", count_pes(pe.n));
+    assert!(
+        error.starts_with(&format!("sst = {stride}, {each}: the last element would end {end} bytes")),
+        "{error}"
+    );
+    let error = call(1 << 38, 1);
+    let begin = format!("dst = {}, {each}: the last element ends ", 1u64 << 38);
+    let past = error.contains(" bytes past the end of the ") && error.contains("; dest = 0x");
+    assert!(error.starts_with(&begin) && past, "{error}");
     if pe.n > 1 {
         let stride = if pe.me == 0 { 2 } else { 1 };
         let error = pe.alltoalls(&team, (dest, stride), (source, 1), 4).unwrap_err();

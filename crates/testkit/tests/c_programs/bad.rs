@@ -9,12 +9,14 @@ use libtest_mimic::Trial;
 /// Number of PEs; the last one does wrong.
 const PES: usize = 3;
 
-/// A wrong use that ends the job: case, exit code, parts of the one line. `{f}` stands for the family.
+/// A wrong use that ends the job: case, exit code, parts of the one line. `{f}` and `{F}` stand for the family.
 type Ends = (&'static str, i32, &'static [&'static str]);
 
 const NO_PE: &str = "there is no such PE; this job has PEs 0 to 2";
 const OUTSIDE: &str =
     "not in symmetric memory; pass the address of this PE's own copy of an object from {f}_malloc";
+const PAST: &str = " past the end of the symmetric heap";
+const WHOLE: &str = "all of it has to lie in an object from {f}_malloc";
 const NULL: &str = "is NULL; NULL is allowed for operations of length 0 only";
 const NO_WORD: &str = "is NULL; this call needs the address of an object in symmetric memory";
 const FEW: &str = "every member must make the same calls in the same order";
@@ -46,13 +48,40 @@ const ENDS: &[Ends] = &[
     ("pe_atomic_set", 1, &["{f}_double_atomic_set: pe = 3: ", NO_PE]),
     ("pe_signal", 1, &["{f}_long_put_signal: pe = 3: ", NO_PE]),
     ("stack", 4, &["{f}_long_p: dest = 0x", "(8 bytes)", OUTSIDE]),
-    ("malloced", 4, &["{f}_long_put: dest = 0x", OUTSIDE]),
-    ("get_source", 4, &["{f}_long_get: source = 0x", OUTSIDE]),
+    ("malloced", 4, &["{f}_long_put: dest = 0x", " (nelems = 1 of 8 bytes): ", OUTSIDE]),
+    ("get_source", 4, &["{f}_long_get: source = 0x", " (nelems = 1 of 8 bytes): ", OUTSIDE]),
     ("atomic_stack", 4, &["{f}_long_atomic_inc: dest = 0x", OUTSIDE]),
-    ("signal_stack", 4, &["{f}_long_put_signal: sig_addr = 0x", OUTSIDE]),
-    ("end_of_heap 1073741824", 4, &["{f}_putmem: dest = 0x", "(128 bytes)", OUTSIDE, "ends outside"]),
-    ("heap_overrun 1", 4, &["{f}_putmem: dest = 0x", "(1125899906842624 bytes)", "ends outside"]),
-    ("length_wraps 3", 1, &["{f}_long_put: length = -", "was the number negative?"]),
+    ("signal_stack", 4, &["{f}_long_put_signal: sig_addr = 0x", " (8 bytes): ", OUTSIDE]),
+    (
+        "signal_put_past",
+        4,
+        &["{f}_long_put_signal: dest = 0x", " (nelems = 1000000000 of 8 bytes): starts in ", PAST],
+    ),
+    (
+        "end_of_heap 1073741824",
+        4,
+        &[
+            "{f}_putmem: dest = 0x",
+            "(128 bytes): starts where the symmetric heap ends, and goes 128 bytes past that",
+            WHOLE,
+        ],
+    ),
+    (
+        "heap_overrun 1",
+        4,
+        &[
+            "{f}_putmem: dest = 0x",
+            "(1125899906842624 bytes): starts in an object of 512 bytes and goes ",
+            PAST,
+            WHOLE,
+        ],
+    ),
+    ("length_wraps 3", 1, &["{f}_long_put: nelems = 2305843009213693948: more than the address space"]),
+    (
+        "length_negative 2",
+        1,
+        &["{f}_long_put: nelems = -3: more than the address space; was the number negative?"],
+    ),
     ("null_dest", 1, &["{f}_long_put: dest ", NULL]),
     ("null_source", 1, &["{f}_long_put: source ", NULL]),
     ("null_get", 1, &["{f}_long_get: dest ", NULL]),
@@ -61,8 +90,34 @@ const ENDS: &[Ends] = &[
     ("null_wait", 1, &["{f}_long_wait_until: ivar ", NO_WORD]),
     ("misaligned", 1, &["{f}_long_atomic_inc: dest = 0x", "not aligned to 8 bytes"]),
     ("misaligned_signal", 1, &["{f}_long_put_signal: sig_addr = 0x", "not aligned to 8 bytes"]),
-    ("signal_op", 1, &["{f}_long_put_signal: sig_op = 77", "SIGNAL_SET and SIGNAL_ADD"]),
-    ("compare", 1, &["{f}_long_wait_until: cmp = 17", "CMP_EQ to CMP_GE"]),
+    ("signal_op", 1, &["{f}_long_put_signal: sig_op = 77", "there are {F}_SIGNAL_SET and {F}_SIGNAL_ADD"]),
+    ("compare", 1, &["{f}_long_wait_until: cmp = 17", "use the constants {F}_CMP_EQ to {F}_CMP_GE"]),
+    (
+        "stride_overflows",
+        1,
+        &[
+            "{f}_long_iput: dst = 4611686018427387904, nelems = 3: the last element would end 73786976294838206472 bytes ",
+        ],
+    ),
+    (
+        "stride_past",
+        4,
+        &[
+            "{f}_long_iput: dst = 100000000, nelems = 3: the last element ends 1600000008 bytes after the start of dest, ",
+            PAST,
+            "; dest = 0x",
+            ": starts in an object of 512 bytes; ",
+            WHOLE,
+        ],
+    ),
+    (
+        "stride_past_get",
+        4,
+        &[
+            "{f}_long_iget: sst = 100000000, nelems = 3: the last element ends 1600000008 bytes after the start of source, ",
+            PAST,
+        ],
+    ),
     ("stride_zero", 1, &["{f}_long_iput: dst = 0", "at least 1"]),
     ("stride_negative", 1, &["{f}_long_iget: sst = -1", "at least 1"]),
     ("free_twice", 1, &["{f}_free: ptr = 0x", "may have been freed before"]),
@@ -82,12 +137,35 @@ const ENDS_SOMETIMES: &[(&str, Ends)] = &[
         (
             "global_overrun 1",
             4,
-            &["{f}_putmem: dest = 0x", OUTSIDE, " (the range begins in the globals and ends outside)"],
+            &[
+                "{f}_putmem: dest = 0x",
+                " bytes): starts in the globals of the executable and goes ",
+                "past the end; ",
+                WHOLE,
+            ],
         ),
     ),
     ("SHMEM DUSHMEM", ("lock_stack", 4, &["{f}_set_lock: lock = 0x", OUTSIDE])),
     ("SHMEM DUSHMEM", ("lock_twice", 1, &["{f}_set_lock: lock = 0x", "this thread holds the lock already"])),
-    ("SHMEM DUSHMEM", ("clear_free_lock", 1, &["{f}_clear_lock: lock = 0x", "does not hold the lock"])),
+    (
+        "SHMEM DUSHMEM",
+        (
+            "clear_free_lock",
+            1,
+            &["{f}_clear_lock: lock = 0x", "this PE does not hold the lock, and nobody does; "],
+        ),
+    ),
+    (
+        "SHMEM DUSHMEM",
+        (
+            "clear_lock_of_another",
+            1,
+            &[
+                "{f}_clear_lock: lock = 0x",
+                "this PE does not hold the lock, PE 0 does; clear_lock follows a set_lock",
+            ],
+        ),
+    ),
     (
         "SHMEM DUSHMEM",
         ("ctx_invalid", 1, &["{f}_ctx_long_p: ctx = 0x0: not a context, or one that was destroyed"]),
@@ -98,11 +176,25 @@ const ENDS_SOMETIMES: &[(&str, Ends)] = &[
     ),
     (
         "SHMEM DUSHMEM",
-        ("ctx_stale", 1, &["{f}_ctx_quiet: ctx = 0x", ": not a context, or one that was destroyed; use"]),
+        (
+            "ctx_stale",
+            1,
+            &[
+                "{f}_ctx_quiet: ctx = 0x",
+                ": not a context, or one that was destroyed; use {F}_CTX_DEFAULT or",
+            ],
+        ),
     ),
     (
         "SHMEM DUSHMEM",
-        ("ctx_junk", 1, &["{f}_ctx_quiet: ctx = 0x", ": not a context, or one that was destroyed; use"]),
+        (
+            "ctx_junk",
+            1,
+            &[
+                "{f}_ctx_quiet: ctx = 0x",
+                ": not a context, or one that was destroyed; use {F}_CTX_DEFAULT or",
+            ],
+        ),
     ),
     ("NVSHMEM DUSHMEM", ("global", 4, &["{f}_long_p: dest = 0x", "DUSHMEM_STATIC=1 makes them so"])),
 ];
@@ -110,7 +202,7 @@ const ENDS_SOMETIMES: &[(&str, Ends)] = &[
 /// Calls with a status: case, status, number of lines, parts of each.
 const RETURNS: &[(&str, i32, usize, &[&str])] = &[
     ("team_unknown", 1, PES, &["{f}_long_sum_reduce: team = 4711: not a team, or one that was destroyed"]),
-    ("team_invalid", 1, PES, &["{f}_long_broadcast: team = -1: the invalid team"]),
+    ("team_invalid", 1, PES, &["{f}_long_broadcast: team = -1: the invalid team ({F}_TEAM_INVALID); "]),
     ("team_stale", 1, PES, &["{f}_team_sync: team = ", "not a team, or one that was destroyed"]),
     (
         "team_range",
@@ -125,7 +217,13 @@ const RETURNS: &[(&str, i32, usize, &[&str])] = &[
     ("lengths_differ", 4, 1, &["{f}_long_fcollect: PEs disagree: ", "8 bytes", "16 bytes", FEW]),
     ("calls_differ", 4, 1, &["PEs disagree: ", "reduce of 8 bytes", "broadcast of 8 bytes", FEW]),
     ("collective_null", 1, PES, &["{f}_long_sum_reduce: dest ", NULL]),
-    ("collective_stack", 4, PES, &["{f}_long_fcollect: dest = 0x", OUTSIDE]),
+    (
+        "collective_stack",
+        4,
+        PES,
+        &["{f}_long_fcollect: dest = 0x", " (nelems = 1 of 8 bytes, 24 bytes in all): ", OUTSIDE],
+    ),
+    ("collective_many 2", 1, PES, &["{f}_long_broadcast: nelems = -3: more than the address space"]),
 ];
 
 /// What one PE passes to a collective while the others are in a barrier, or pass the right value: case, exit code, and
@@ -156,7 +254,7 @@ fn with_pes(pes: usize, family: &str, case: &str) -> Job {
 }
 
 fn with_family(words: &[&str], family: &str) -> Vec<String> {
-    words.iter().map(|word| word.replace("{f}", &family.to_lowercase())).collect()
+    words.iter().map(|word| word.replace("{f}", &family.to_lowercase()).replace("{F}", family)).collect()
 }
 
 #[track_caller]
@@ -199,7 +297,8 @@ pub fn add(trials: &mut Vec<Trial>) {
         }));
     }
     for &(name, status, lines, words) in RETURNS {
-        trials.push(trial(format!("bad::{name}"), move || {
+        let first = name.split(' ').next().unwrap_or_default();
+        trials.push(trial(format!("bad::{first}"), move || {
             for family in FAMILIES {
                 for transport in ["shm", "loopback"] {
                     let outcome = job(family, name).env("DUSHMEM_TRANSPORT", transport).run();
@@ -272,6 +371,22 @@ fn add_allocations(trials: &mut Vec<Trial>) {
             assert_eq!(outcome.sorted_lines(), ["PE 0: NULL", "PE 1: NULL", "PE 2: NULL"]);
         }
     }));
+    trials.push(trial("bad::the_size_that_is_said_to_be_enough".into(), || {
+        for (heap, request) in [("1M", 3_000_000_u64), ("100000", 110_000)] {
+            let with = |size: &str| {
+                job("SHMEM", &format!("exhausted {request}")).env("DUSHMEM_SYMMETRIC_SIZE", size).run()
+            };
+            let full = with(heap);
+            warned(
+                &full,
+                1,
+                &[&format!("has no room for {request} bytes: "), " bytes are in use and ", " free, "],
+            );
+            let size = full.stderr.split("set DUSHMEM_SYMMETRIC_SIZE to ").nth(1).unwrap();
+            let enough = with(size.split(' ').next().unwrap());
+            assert_eq!(enough.sorted_lines()[0], "PE 0: allocated", "{full:#?} {enough:#?}");
+        }
+    }));
     trials.push(trial("bad::exhausted_again_and_again".into(), || {
         let program = Program::new("reinit").build();
         let outcome = Job::new(PES, program).env("CHECK_EXHAUSTION", "1").run();
@@ -280,6 +395,17 @@ fn add_allocations(trials: &mut Vec<Trial>) {
     trials.push(trial("bad::negative".into(), || {
         let words = ["shmem_malloc: size = -8: larger than any heap"];
         warned(&job("SHMEM", "negative").run(), PES, &words);
+    }));
+    trials.push(trial("bad::ctx_options".into(), || {
+        for family in ["SHMEM", "DUSHMEM"] {
+            let lower = family.to_lowercase();
+            for call in ["ctx_create", "team_create_ctx"] {
+                let options =
+                    format!("{lower}_{call}: options = 0x12: 0x10: this bit is no option of a context; ");
+                let known = format!("there are {family}_CTX_SERIALIZED (0x1), {family}_CTX_PRIVATE (0x2)");
+                warned(&job(family, call).run(), 1, &[&options, &known]);
+            }
+        }
     }));
     trials.push(trial("bad::alignment".into(), || {
         warned(&job("SHMEM", "alignment").run(), PES, &["shmem_align: alignment = 3: not a power of two"]);
@@ -298,11 +424,10 @@ fn add_allocations(trials: &mut Vec<Trial>) {
 
 fn add_sizes(trials: &mut Vec<Trial>) {
     trials.push(trial("bad::size".into(), || {
-        const WRONG: [(&str, &str); 9] = [
+        const WRONG: [(&str, &str); 8] = [
             ("abc", "not a size"),
             ("-1", "not a size"),
             ("1.5.2", "not a size"),
-            ("", "not a size"),
             ("M", "not a size"),
             ("99999T", "larger than the address space"),
             ("99999999999999999999999", "larger than the address space"),
@@ -337,6 +462,15 @@ fn add_sizes(trials: &mut Vec<Trial>) {
         for value in ["64k", " 1M ", ".5g", "3.1M", "1T", "100000"] {
             job("SHMEM", "size").env("SHMEM_SYMMETRIC_SIZE", value).run().success();
         }
+        // An empty one is not set.
+        job("SHMEM", "size").env("SHMEM_SYMMETRIC_SIZE", "").run().success();
+        // Legal, but nothing can be allocated.
+        let outcome = job("SHMEM", "nothing_allocated").env("SHMEM_SYMMETRIC_SIZE", "0").run();
+        warned(
+            &outcome,
+            1,
+            &["dushmem: SHMEM_SYMMETRIC_SIZE=0: there is no symmetric heap then", "as in 64M"],
+        );
         // The variable of the library itself goes before those of the family.
         job("SHMEM", "size")
             .env("SHMEM_SYMMETRIC_SIZE", "abc")
@@ -347,7 +481,9 @@ fn add_sizes(trials: &mut Vec<Trial>) {
     trials.push(trial("bad::thread_level".into(), || {
         let outcome = job("SHMEM", "thread_level").run();
         assert!(
-            outcome.code == 1 && outcome.stderr.contains("shmem_init_thread: requested = 17"),
+            outcome.code == 1
+                && outcome.stderr.contains("shmem_init_thread: requested = 17")
+                && outcome.stderr.contains("there are SHMEM_THREAD_SINGLE to SHMEM_THREAD_MULTIPLE"),
             "{outcome:#?}"
         );
     }));
@@ -379,11 +515,44 @@ fn add_surroundings(trials: &mut Vec<Trial>) {
             }
         }
     }));
+    trials.push(trial("bad::lock_that_is_not_given_back".into(), || {
+        for (family, pes) in [("SHMEM", 3), ("DUSHMEM", 3), ("SHMEM", 2)] {
+            let program = Program::new("bad").family(family).build();
+            let hangs = Job::dushrun().args(["--timeout", "1", "-n", &pes.to_string()]).args([&program]);
+            let outcome = hangs.words("lock_kept").run();
+            assert!(outcome.code != 0, "{outcome:#?}");
+            let told: Vec<&str> =
+                outcome.stderr.lines().filter(|line| line.contains(" waits in set_lock ")).collect();
+            let held = |line: &&str| line.contains(" on the lock at 0x") && line.contains(", held by PE 0, ");
+            assert!(told.len() == pes - 1 && told.iter().all(held), "{outcome:#?}");
+        }
+    }));
     trials.push(trial("bad::threads_at_init".into(), || {
         let words: &[&str] = &["shmem_long_p: dest = 0x", OUTSIDE, "other threads were running at init"];
         ended(job("SHMEM", "threads_at_init").run(), "SHMEM", ("threads_at_init", 4, words));
         let outcome = job("DUSHMEM", "threads_at_init").env("DUSHMEM_STATIC", "1").run();
         outcome.failure(4, &["dushmem_long_p", "other threads were running at init"]);
+    }));
+    trials.push(trial("bad::started_without_the_launcher".into(), || {
+        for family in FAMILIES {
+            let program = Program::new("bad").family(family).build();
+            let has = "PEs 0 to 0; the program was started without dushrun, hence it is a job of one PE: \
+                       \"dushrun -n 2 PROGRAM\" starts two";
+            for (case, code, words) in [
+                ("pe_p", 1, "{f}_long_p: pe = 1: there is no such PE; this job has "),
+                ("pe_get", 1, "{f}_double_get: pe = 1: there is no such PE; this job has "),
+                ("root", 0, "{f}_long_broadcast: PE_root = 1: there is no such PE; the team has "),
+            ] {
+                let words = with_family(&[words], family).remove(0) + has;
+                let alone = Job::of(&program).words(case).run();
+                assert!(alone.code == code && alone.stderr.contains(&words), "{words}: {alone:#?}");
+                let launched = with_pes(1, family, case).run();
+                assert!(
+                    launched.code == code && !launched.stderr.contains("without dushrun"),
+                    "{launched:#?}"
+                );
+            }
+        }
     }));
     trials.push(trial("bad::foreign_launcher".into(), || {
         for (family, variables) in [

@@ -221,6 +221,14 @@ fn info_and_debug() {
         &job().env("SHMEM_SYMMETRIC_HEAP_SIZE", "1M").run(),
         &["dushmem: SHMEM_SYMMETRIC_HEAP_SIZE is set; is SHMEM_SYMMETRIC_SIZE meant?"],
     );
+    for (name, told) in [
+        ("DUSHMEM_HEAP_SIZE", "is set; is DUSHMEM_SYMMETRIC_SIZE meant?"),
+        ("DUSHMEM_NONSENSE", "is set, but dushmem has no such variable; dushinfo lists those there are"),
+    ] {
+        let outcome = job().env(name, "1M").run();
+        let lines: Vec<&str> = outcome.stderr.lines().filter(|line| line.contains(name)).collect();
+        assert_eq!(lines, [format!("dushmem: {name} {told}")], "{outcome:#?}");
+    }
     let nowhere = job().env("SHMEM_DEBUG", "1").env("SHMEM_DEBUG_FILE", "/no/such/folder/log").run();
     for pe in 0..2 {
         let line = nowhere.stderr.lines().find(|line| {

@@ -19,7 +19,7 @@ const PROGRAMS: [(&str, &[&str]); 11] = [
         &[
             "shmem_team_split_strided: ",
             "shmem_team_split_2d: ",
-            ": the invalid team",
+            ": the invalid team (SHMEM_TEAM_INVALID)",
             ": a team that was destroyed",
             "shmem_ctx_create: all 4096 contexts of a PE are in use",
         ],
