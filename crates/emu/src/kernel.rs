@@ -80,11 +80,17 @@ fn place() -> String {
     block::position().map_or_else(String::new, |position| format!(" ({position})"))
 }
 
-/// Ends the job, with a line that says what a kernel did wrong.
+/// Ends the job, with a line that says what a kernel did wrong. The call is told as the program names it; `call` is what
+/// its templates are called, which have no other name.
 pub(crate) fn end(call: &str, text: &dyn std::fmt::Display, code: i32) -> ! {
+    end_at(block::call().text().unwrap_or(call), text, code, &place())
+}
+
+/// The same, at a place that is known.
+pub(crate) fn end_at(call: &str, text: &dyn std::fmt::Display, code: i32, place: &str) -> ! {
     let world = attached();
     let pe = world.as_ref().map(|world| world.my_pe() as usize);
-    let line = line(pe, call, &format!("{text}{}", place()));
+    let line = line(pe, call, &format!("{text}{place}"));
     match world {
         Some(world) => world.boot().abort(code, &line),
         None => dushmem_os::say::say(&line),

@@ -28,13 +28,14 @@ typedef struct {
   uint32_t x, y, z;
 } dushmem_emu_dim3;
 
-/* Addresses of the calling thread's threadIdx, blockIdx, blockDim, gridDim, dynamic shared memory, and mark that it
- * runs a kernel. The library sets size. */
+/* Addresses of the calling thread's threadIdx, blockIdx, blockDim, gridDim, dynamic shared memory, mark that it runs a
+ * kernel, and name of the call that it is in. The library sets size. */
 typedef struct {
   size_t size;
   void *thread, *block, *block_dim, *grid_dim;
   void **shared;
   bool *in_kernel;
+  const char **call;
 } dushmem_emu_place;
 
 /* Counts incompatible changes of these structs. */
