@@ -17,6 +17,7 @@ use dushmem_core::wait::{Giving, Yielded, set_give_way};
 use std::cell::Cell;
 use std::ptr;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
@@ -93,13 +94,25 @@ thread_local! {
     static KEPT: Cell<Option<Box<Block>>> = const { Cell::new(None) };
 }
 
-/// True in a GPU thread.
+/// Whether this process has run a kernel.
+static KERNELS_HAVE_RUN: AtomicBool = AtomicBool::new(false);
+
+/// A kernel runs.
+pub(crate) fn note_kernel() {
+    if !KERNELS_HAVE_RUN.load(Relaxed) {
+        KERNELS_HAVE_RUN.store(true, Relaxed);
+    }
+}
+
+/// True in a GPU thread. Costs next to nothing where there are no kernels.
+#[inline]
 pub fn inside() -> bool {
-    !ACTIVE.get().is_null() || os_block::inside()
+    KERNELS_HAVE_RUN.load(Relaxed) && (!ACTIVE.get().is_null() || os_block::inside())
 }
 
 /// Runs blocks of the grid on the calling OS thread until none is left to begin. Gives how many ended here.
 pub(crate) fn run(grid: &Grid, place: Place) -> u64 {
+    note_kernel();
     crate::fault::watch_thread();
     // A program may launch while its thread ends, in an exit handler: nothing is kept then.
     let mut block = KEPT.try_with(Cell::take).ok().flatten().unwrap_or_else(Block::new);

@@ -112,6 +112,19 @@ pub fn host_only(call: &str) {
     }
 }
 
+/// Ends the job, as a kernel makes this collective or wait of the host's, of which kernels have one of their own. `dushcc`:
+/// the same name would have meant that in a source that dushcc compiles.
+#[cold]
+pub fn host_function(call: &str, dushcc: bool) -> ! {
+    let why = if dushcc {
+        "a kernel makes this call by way of a function that is the host's alone; compile that function's file by dushcc as a \
+         source with kernels, or make the call before or after the launch"
+    } else {
+        "a kernel makes this call, and names of OpenSHMEM are the host's; kernels have those of nvshmem_ and dushmem_"
+    };
+    end(call, &why, 1)
+}
+
 /// Ends the job unless kernels may name the queue pair.
 pub(crate) fn queue_pair(handle: i32) {
     if !dushmem_core::proxy::queue_pairs::exists(handle) {

@@ -128,6 +128,7 @@ fn member() -> Option<&'static Member> {
 /// Runs blocks of the grid until none is left to begin. Gives how many ended here.
 pub(crate) fn run(grid: &Grid) -> u64 {
     const MOST: usize = device::MAX_THREADS_PER_BLOCK as usize;
+    crate::block::note_kernel();
     let mut lead = LEAD.try_with(Cell::take).ok().flatten().unwrap_or_else(|| Lead {
         team: Arc::new(Team {
             start: AtomicU32::new(0),
