@@ -2,6 +2,7 @@
 //! would hang or give wrong bytes.
 use dushmem_testkit::job::Job;
 use dushmem_testkit::kernels::{Program, all_right};
+use std::time::Duration;
 
 /// Kernel of partial_calls.cu, exit code, parts of the one line.
 const PARTIAL: &[(&str, i32, &[&str])] = &[
@@ -109,4 +110,83 @@ fn threads_that_wait_elsewhere_are_told_about() {
     ] {
         assert!(outcome.stderr.contains(words), "{outcome:#?}");
     }
+}
+
+/// Kernel of differing_calls.cu, and what is said about the calls of PE `a`, and of PE `b`, which is the last one.
+const DIFFERING: &[(&str, &str, &str)] = &[
+    ("barrier_and_reduce", "nvshmem_barrier_all", "nvshmem_int_sum_reduce of 5 elements (20 bytes)"),
+    (
+        "lengths",
+        "nvshmemx_int_sum_reduce_block of 5 elements (20 bytes)",
+        "nvshmemx_int_sum_reduce_block of 6 elements (24 bytes)",
+    ),
+    (
+        "none_and_some",
+        "nvshmem_int_fcollect of 0 elements (0 bytes)",
+        "nvshmem_int_fcollect of 3 elements (12 bytes)",
+    ),
+    (
+        "roots",
+        "nvshmem_int_broadcast of 40 elements (160 bytes) from root 0",
+        "nvshmem_int_broadcast of 40 elements (160 bytes) from root 1",
+    ),
+    (
+        "no_root",
+        "nvshmem_int_broadcast of 40 elements (160 bytes) from root 0",
+        "nvshmem_int_broadcast of 40 elements (160 bytes) from root 17",
+    ),
+    (
+        "operations",
+        "nvshmem_int_min_reduce of 5 elements (20 bytes)",
+        "nvshmem_int_max_reduce of 5 elements (20 bytes)",
+    ),
+    (
+        "types",
+        "nvshmem_int_sum_reduce of 5 elements (20 bytes)",
+        "nvshmem_float_sum_reduce of 5 elements (20 bytes)",
+    ),
+    ("templates", "exscan of 5 elements (20 bytes)", "inscan of 5 elements (20 bytes)"),
+    (
+        "moves",
+        "nvshmemx_int_fcollect_warp of 5 elements (20 bytes)",
+        "nvshmem_int_alltoall of 5 elements (20 bytes)",
+    ),
+    ("part", "nvshmem_barrier", "nvshmem_team_sync"),
+];
+
+#[test]
+fn collectives_that_differ_between_members() {
+    let program = Program::suite("differing_calls.cu");
+    for &(kernel, one, other) in DIFFERING {
+        for pes in [2, 3] {
+            // A team of one PE agrees with itself.
+            if (kernel, pes) == ("part", 2) {
+                continue;
+            }
+            let job = program.job(pes).args([kernel]).limit(Duration::from_secs(20));
+            let last = pes - 1;
+            // Those that agree are neighbours of both.
+            let outcome = job.run();
+            let told = |pe: usize| {
+                format!(
+                    ": PEs disagree: PE {pe} calls {one}, PE {last} calls {other}; every member must make the same calls \
+                     in the same order (kernel "
+                )
+            };
+            let found = (0..last).any(|pe| outcome.stderr.contains(&told(pe)));
+            assert!(outcome.code == 4 && found, "{kernel}, {pes}: {outcome:#?}");
+        }
+    }
+    for pes in [2, 3, 5] {
+        all_right(program.job(pes).args(["right"]));
+        all_right(program.job(pes).args(["right"]).env("DUSHMEM_EMU_SEED", "3"));
+    }
+    all_right(program.job(3).args(["right"]).env("DUSHMEM_EMU_REMOTE", "1"));
+    all_right(program.job(3).args(["right"]).env("DUSHMEM_TRANSPORT", "loopback"));
+    let job = program.job(2).args(["lengths"]).env("DUSHMEM_TRANSPORT", "loopback");
+    tells(
+        job,
+        4,
+        &["PEs disagree: PE 0 calls nvshmemx_int_sum_reduce_block of 5 elements (20 bytes), PE 1 "],
+    );
 }
