@@ -186,6 +186,10 @@ impl Warps {
     /// A call of the library is made by all lanes of a warp.
     #[inline]
     fn check(&self, round: &Round) -> Result<(), Wrong> {
+        // Calls meet all lanes; a mask of some is the program's, or that of half a warp of 64.
+        if round.what.mask != self.all_lanes() {
+            return Ok(());
+        }
         let all_came = round.here == self.lanes_of(round.warp);
         if round.in_call == round.here && (all_came || round.name.address().is_null()) {
             return Ok(());
@@ -505,6 +509,15 @@ mod tests {
         let text = "31 of the 32 lanes of warp 0 make this call, and all have to: lanes 0 to 30 wait in it; \
                     lane 31 waits in get_warp";
         assert_eq!(last, Err(wrong("put_warp", text)));
+        // The lanes of a mask are the program's business.
+        let (mut warps, mut woken) = (Warps::default(), Vec::new());
+        warps.begin(64, 64);
+        for lane in 0..32 {
+            let part: &mut [u64; 2] = Box::leak(Box::new([0, 0]));
+            // SAFETY: the part lives for ever.
+            let came = unsafe { warps.come(lane, lane, &at(1, all, part), put, &mut woken) };
+            assert_eq!(came, Ok(if lane < 31 { Came::Waits } else { Came::GoesOn }));
+        }
         // Who returns is missed by calls of the library only.
         for (name, ends) in [
             (Name::NONE, Ok(())),

@@ -190,3 +190,23 @@ fn collectives_that_differ_between_members() {
         &["PEs disagree: PE 0 calls nvshmemx_int_sum_reduce_block of 5 elements (20 bytes), PE 1 "],
     );
 }
+
+/// Exit code and a part of the line about each case of call_names.cu.
+const NAMED: [(i32, &str); 8] = [
+    (4, ": nvshmemx_int_sum_reduce_block: dest = 0x"),
+    (1, ": nvshmemx_putmem_signal_nbi_warp: sig_op = 7: "),
+    (1, ": nvshmem_int_p: pe = 99: "),
+    (4, ": nvshmem_int_wait_until: "),
+    (0, ": nvshmem_barrier: team = 4321: no team of this PE"),
+    (0, ": nvshmem_int_broadcast: PE_root = 17: no PE of the team"),
+    (4, ": nvshmem_int_atomic_fetch_add: "),
+    (4, ": p: dest = 0x"),
+];
+
+#[test]
+fn calls_are_named_as_the_program_names_them() {
+    let program = Program::suite("call_names.cu");
+    for (case, &(code, words)) in NAMED.iter().enumerate() {
+        tells(program.job(1).args([case.to_string()]), code, &[words]);
+    }
+}

