@@ -1,6 +1,6 @@
 //! What happens when a call fails.
 use crate::job;
-use crate::name::Name;
+use crate::name::{Family, Name};
 use dushmem_core::error::{self, Error, Result};
 use dushmem_core::world::World;
 use dushmem_os::say::say;
@@ -40,6 +40,14 @@ static SHARED_ERRORS: AtomicU64 = AtomicU64::new(0);
 /// Ends the job where a kernel on the CPU makes a call of the host's.
 pub fn host_only(name: Name) {
     dushmem_backends::emu::kernel::host_only(name.as_str());
+}
+
+/// Ends the job where a kernel on the CPU makes a collective or wait of the host's, which could wait for ever.
+#[inline(always)]
+pub fn outside_kernels(name: Name) {
+    if dushmem_backends::emu::block::inside() {
+        dushmem_backends::emu::kernel::host_function(name.as_str(), name.family() != Family::Shmem);
+    }
 }
 
 /// Prints the line about an error; where all PEs of a collective get the same one, the first of them prints it.

@@ -368,6 +368,8 @@ impl World {
     pub(crate) fn add_team(&self, slot: usize, pes: Box<[u32]>, me: usize, base: u64) -> Arc<Team> {
         let line = self.slot_line(slot, pes[0] as usize);
         self.device_slot(slot).begin(base);
+        // SAFETY: in the own internals.
+        unsafe { &*self.device_slot(slot).calls() }.begin(base);
         let team = self.teams().insert(slot, pes, me, line, base);
         let (slot, direct) = (self.device_slot(slot), self.reaches_all_of(&team));
         self.teams().kernels().publish(&team, slot, self.n_pes() as usize, direct);

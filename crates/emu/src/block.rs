@@ -6,16 +6,18 @@
 //! next. Fibers never change their OS thread: compilers keep addresses of thread-local variables. Idle fibers
 //! stay with their OS thread for its next block.
 use crate::board::{Board, Slot, What, lock, pack, unpack};
+use crate::called::{self, Name, Roll};
 use crate::error::Code;
 use crate::fiber::{self, Stack};
 use crate::grid::{Dim3, Grid};
 use crate::random::Random;
-use crate::warp::{Came, Meeting, Warps};
+use crate::warp::{Came, Meeting, Warps, Wrong};
 use crate::{os_block, watch};
 use dushmem_core::wait::{Giving, Yielded, set_give_way};
 use std::cell::Cell;
 use std::ptr;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
@@ -54,6 +56,10 @@ struct Block {
     ready: Ready,
     /// Fibers whose threads wait in `__syncthreads`.
     arrived: Vec<u16>,
+    /// What they came for.
+    roll: Roll,
+    /// Where the call's name is, where the program notes none.
+    no_call: Name,
     idle: Vec<u16>,
     stacks: Vec<Stack>,
     shared: Vec<u8>,
@@ -88,18 +94,33 @@ thread_local! {
     static KEPT: Cell<Option<Box<Block>>> = const { Cell::new(None) };
 }
 
-/// True in a GPU thread.
+/// Whether this process has run a kernel.
+static KERNELS_HAVE_RUN: AtomicBool = AtomicBool::new(false);
+
+/// A kernel runs.
+pub(crate) fn note_kernel() {
+    if !KERNELS_HAVE_RUN.load(Relaxed) {
+        KERNELS_HAVE_RUN.store(true, Relaxed);
+    }
+}
+
+/// True in a GPU thread. Costs next to nothing where there are no kernels.
+#[inline]
 pub fn inside() -> bool {
-    !ACTIVE.get().is_null() || os_block::inside()
+    KERNELS_HAVE_RUN.load(Relaxed) && (!ACTIVE.get().is_null() || os_block::inside())
 }
 
 /// Runs blocks of the grid on the calling OS thread until none is left to begin. Gives how many ended here.
 pub(crate) fn run(grid: &Grid, place: Place) -> u64 {
+    note_kernel();
     crate::fault::watch_thread();
     // A program may launch while its thread ends, in an exit handler: nothing is kept then.
     let mut block = KEPT.try_with(Cell::take).ok().flatten().unwrap_or_else(Block::new);
     block.grid = grid;
     block.place = place;
+    if place.call.is_null() {
+        block.place.call = &raw mut block.no_call;
+    }
     block.dims = grid.block_dim();
     block.threads = grid.block_dim().count() as u32;
     block.ended = 0;
@@ -162,6 +183,8 @@ impl Block {
             ended: 0,
             ready: Ready::new(),
             arrived: Vec::with_capacity(MOST),
+            roll: Roll::default(),
+            no_call: Name::NONE,
             idle: Vec::with_capacity(MOST),
             stacks: Vec::new(),
             shared: Vec::new(),
@@ -211,6 +234,7 @@ impl Block {
             self.idle.push(number as u16);
             let slot = &self.board.slots[number];
             slot.what.store(0, Relaxed);
+            slot.set_name(Name::NONE);
             slot.sp.store(stack.prepare(number, live, this), Relaxed);
         }
         self.returned = self.threads;
@@ -273,12 +297,38 @@ impl Block {
         if there == 0 || there < self.threads - self.returned {
             return false;
         }
+        if self.roll.is_partial(there < self.threads) {
+            self.only_a_part(arriving != 0);
+        }
         self.voted = (std::mem::take(&mut self.votes), there);
         self.barriers += 1;
         self.progress();
         let Block { arrived, ready, .. } = self;
         arrived.drain(..).for_each(|slot| ready.push(slot));
         true
+    }
+
+    /// The call that the GPU thread is in that runs.
+    #[inline]
+    fn call(&self) -> Name {
+        // SAFETY: the place holds addresses of the OS thread's variables.
+        unsafe { self.place.call.read() }
+    }
+
+    /// The running thread comes to the barrier.
+    #[inline]
+    fn join_roll(&mut self) {
+        let call = self.call();
+        if self.arrived.is_empty() { self.roll = Roll::of(call) } else { self.roll.join(call) }
+    }
+
+    /// Those at the barrier, among which is the running thread if it `arrives`, came for different things.
+    #[cold]
+    fn only_a_part(&self, arrives: bool) -> ! {
+        let slot = &self.board.slots[self.current as usize];
+        slot.what.store(if arrives { What::SYNC_THREADS.0 } else { 0 }, Relaxed);
+        slot.set_name(self.call());
+        called::part_of_block(&self.board, self.threads, self.returned)
     }
 
     /// Position of the GPU thread that runs.
@@ -425,8 +475,10 @@ unsafe fn run_threads(block: *mut Block) {
                 block.release_if_complete(0);
             }
             let number = block.rank();
-            if block.warps.note_return(number) {
-                block.warps.after_return(number, &mut block.ready);
+            if block.warps.note_return(number)
+                && let Err(wrong) = block.warps.after_return(number, &mut block.ready)
+            {
+                wrong.end(&block.board);
             }
             if let Some(random) = &mut block.random
                 && block.ready.len() > 0
@@ -448,11 +500,12 @@ unsafe fn leave(block: *mut Block) {
     unsafe {
         let (save, to) = {
             let block = &mut *block;
+            let me = block.current;
+            (*slot_of(block, me)).set_name(block.call());
             let next = match block.pick() {
                 Some(next) => next,
                 None => block.pick_settled(),
             };
-            let me = block.current;
             if next == me {
                 return;
             }
@@ -461,6 +514,7 @@ unsafe fn leave(block: *mut Block) {
             block.count_turn();
             let slot = slot_of(block, next);
             block.place.thread.write(unpack((*slot).index.load(Relaxed)));
+            block.place.call.write((*slot).name());
             ((*slot_of(block, me)).sp.as_ptr(), (*slot).sp.load(Relaxed))
         };
         fiber::switch(save, to);

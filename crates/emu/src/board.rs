@@ -2,7 +2,9 @@
 //!
 //! Only the owner writes, in a few plain stores; the watch reads at any time, and may see a mixture of two
 //! moments.
+use crate::called::Name;
 use crate::grid::Dim3;
+use std::ffi::c_char;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
@@ -75,6 +77,21 @@ pub(crate) struct Slot {
     pub what: AtomicU32,
     /// The word that it waits for, where there is one.
     pub address: AtomicU64,
+    /// The name of the call of the library that it is in ([`Name`]), as far as it is known: while another one runs.
+    pub call: AtomicPtr<c_char>,
+}
+
+impl Slot {
+    /// The call that the thread is in.
+    pub fn name(&self) -> Name {
+        // SAFETY: what is stored is a name.
+        unsafe { Name::new(self.call.load(Ordering::Relaxed)) }
+    }
+
+    #[inline]
+    pub fn set_name(&self, name: Name) {
+        self.call.store(name.address().cast_mut(), Ordering::Relaxed);
+    }
 }
 
 /// See the module.

@@ -1,5 +1,6 @@
 //! Launches of Rust closures.
 use crate::block::{self, Place};
+use crate::called::Name;
 use crate::device::{self, Threads};
 use crate::error::Result;
 use crate::grid::{Dim3, Grid, Kernel};
@@ -17,6 +18,7 @@ struct OwnPlace {
     grid_dim: Dim3,
     shared: *mut c_void,
     in_kernel: bool,
+    call: Name,
 }
 
 const NOWHERE: Dim3 = Dim3::new(0, 0, 0);
@@ -30,6 +32,7 @@ thread_local! {
             grid_dim: NOWHERE,
             shared: std::ptr::null_mut(),
             in_kernel: false,
+            call: Name::NONE,
         })
     };
 }
@@ -49,6 +52,7 @@ unsafe extern "C" fn locate(place: *mut Place) {
                 grid_dim: &raw mut (*own).grid_dim,
                 shared: &raw mut (*own).shared,
                 in_kernel: &raw mut (*own).in_kernel,
+                call: &raw mut (*own).call,
             });
         }
     });

@@ -1,10 +1,14 @@
 //! What kernels know of their PE, and what they ask of the library: addresses that are not in the heap, waits,
 //! errors.
 use crate::block;
+use dushmem_core::coll::device_slot::DeviceSlot;
+use dushmem_core::coll::kernel_calls::KernelCall;
 use dushmem_core::device::KernelState;
 use dushmem_core::error::{Call, Error, Result, line};
 use dushmem_core::world::World;
 use std::cell::UnsafeCell;
+use std::sync::atomic::AtomicPtr;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The state that the headers read.
@@ -22,6 +26,10 @@ static STATE: State = State(UnsafeCell::new(UNSET));
 /// what is wrong.
 #[unsafe(no_mangle)]
 pub static dushmem_emu_state: &State = &STATE;
+
+/// Where in the window the PEs' slices are, seen from the own one: [`dushmem_core::window::Window::deltas`] of the attached
+/// world. Null while there is none.
+static WINDOW: AtomicPtr<isize> = AtomicPtr::new(std::ptr::null_mut());
 
 struct Attached {
     world: Arc<World>,
@@ -54,6 +62,7 @@ pub(crate) fn attach(world: &Arc<World>, proxy: u64) {
         |pe: usize| if world.kernels_reach(pe) { deltas[pe] as i64 } else { KernelState::UNREACHABLE };
     let delta: Box<[i64]> = (0..deltas.len()).map(delta).collect();
     let state = KernelState { proxy, ..world.kernel_state(&delta) };
+    WINDOW.store(deltas.as_ptr().cast_mut(), Release);
     *lock() = Some(Attached { world: Arc::clone(world), _delta: delta });
     // SAFETY: no kernel of this job runs yet.
     unsafe { STATE.0.get().write(state) };
@@ -70,6 +79,7 @@ pub(crate) fn my_pe() -> Option<i32> {
 pub(crate) fn detach() {
     // SAFETY: as the caller says.
     unsafe { STATE.0.get().write(UNSET) };
+    WINDOW.store(std::ptr::null_mut(), Relaxed);
     // The world may go with it, which takes time that no fork should wait for.
     let detached = lock().take();
     drop(detached);
@@ -80,11 +90,17 @@ fn place() -> String {
     block::position().map_or_else(String::new, |position| format!(" ({position})"))
 }
 
-/// Ends the job, with a line that says what a kernel did wrong.
+/// Ends the job, with a line that says what a kernel did wrong. The call is told as the program names it; `call` is what
+/// its templates are called, which have no other name.
 pub(crate) fn end(call: &str, text: &dyn std::fmt::Display, code: i32) -> ! {
+    end_at(block::call().text().unwrap_or(call), text, code, &place())
+}
+
+/// The same, at a place that is known.
+pub(crate) fn end_at(call: &str, text: &dyn std::fmt::Display, code: i32, place: &str) -> ! {
     let world = attached();
     let pe = world.as_ref().map(|world| world.my_pe() as usize);
-    let line = line(pe, call, &format!("{text}{}", place()));
+    let line = line(pe, call, &format!("{text}{place}"));
     match world {
         Some(world) => world.boot().abort(code, &line),
         None => dushmem_os::say::say(&line),
@@ -104,6 +120,19 @@ pub fn host_only(call: &str) {
     if block::inside() {
         end(call, &"only the host makes this call; make it before or after the launch", 1);
     }
+}
+
+/// Ends the job, as a kernel makes this collective or wait of the host's, of which kernels have one of their own. `dushcc`:
+/// the same name would have meant that in a source that dushcc compiles.
+#[cold]
+pub fn host_function(call: &str, dushcc: bool) -> ! {
+    let why = if dushcc {
+        "a kernel makes this call by way of a function that is the host's alone; compile that function's file by dushcc as a \
+         source with kernels, or make the call before or after the launch"
+    } else {
+        "a kernel makes this call, and names of OpenSHMEM are the host's; kernels have those of nvshmem_ and dushmem_"
+    };
+    end(call, &why, 1)
 }
 
 /// Ends the job unless kernels may name the queue pair.
@@ -174,6 +203,46 @@ pub(crate) fn wait(call: &str, addr: usize, detail: u64, ready: impl FnMut() -> 
         world.kernel_wait(Call::named(call), addr, detail, ready);
         Ok(())
     });
+}
+
+/// A collective that a kernel begins, as member `me` of `n`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Collective<'a> {
+    pub call: KernelCall<'a>,
+    /// Where this PE's slot of the team is.
+    pub slot: usize,
+    pub me: usize,
+    pub n: usize,
+    /// World numbers of the members, or null where they are the world's.
+    pub pes: *const u32,
+}
+
+/// Says to the other members which call begins, and ends the job where one of them makes another.
+///
+/// # Safety
+/// The slot and the numbers are those of a team of this PE.
+pub(crate) unsafe fn announce(what: &Collective<'_>) {
+    let window = WINDOW.load(Acquire);
+    if window.is_null() {
+        return;
+    }
+    // SAFETY: kernels run, so nobody writes the state, and the table has an entry for each PE; members of a team map each other's
+    // slots.
+    let done = unsafe {
+        let slot = DeviceSlot::new(what.slot, (*STATE.0.get()).n_pes as usize);
+        let pe = |rank: usize| if what.pes.is_null() { rank as u32 } else { *what.pes.add(rank) };
+        let calls = slot.calls();
+        let of = |rank: usize| {
+            let pe = pe(rank);
+            (pe, &*calls.wrapping_byte_offset(*window.add(pe as usize)))
+        };
+        let (next, last) = ((what.me + 1) % what.n, (what.me + what.n - 1) % what.n);
+        let others = std::iter::once(next).chain((last != next).then_some(last));
+        (*calls).announce(pe(what.me), &what.call, others.map(of))
+    };
+    if let Err(error) = done {
+        end(what.call.call, &error, error.code());
+    }
 }
 
 /// Wakes those of PE `pe` that sleep until something is written.

@@ -17,6 +17,7 @@
 //! | [`block`] | the threads of one block as fibers on one OS thread |
 //! | [`fiber`] | stacks, and the switch from one to another |
 //! | [`random`] | orders that a seed repeats |
+//! | [`called`] | under which names GPU threads call the library; calls that only a part of a block or warp makes |
 //! | [`board`] | what an OS thread shows to the watch |
 //! | [`watch`] | blocks that make no progress |
 //! | [`warp`] | operations of warps: who waits for whom |
@@ -31,6 +32,7 @@
 pub mod abi;
 pub mod block;
 pub mod board;
+pub mod called;
 pub mod closure;
 pub mod device;
 pub mod error;

@@ -8,8 +8,9 @@ mod elsewhere;
 
 use crate::block::{NAP, Place, Position, YIELDS as YIELDS_IN_LOOPS, shared_memory};
 use crate::board::{Board, What, lock, pack};
+use crate::called::{self, Name, Roll};
 use crate::grid::{Dim3, Grid};
-use crate::warp::{Came, Meeting, Warps};
+use crate::warp::{Came, Meeting, Warps, Wrong};
 use crate::{device, fiber, watch};
 use dushmem_core::wait::{Giving, Yielded, set_give_way};
 use dushmem_os::clock::ThreadClock;
@@ -52,6 +53,8 @@ struct State {
     /// Threads at the barrier, which these are, and threads in meetings of warps.
     arrived: u32,
     at_barrier: Vec<u32>,
+    /// What those at the barrier came for.
+    roll: Roll,
     seated: u32,
     warps: Warps,
     barriers: u64,
@@ -102,6 +105,8 @@ struct Member {
     team: Arc<Team>,
     rank: u32,
     job: Job,
+    /// Where its calls are noted, or null.
+    call: *const Name,
     /// Where this member has found shared variables before.
     found: RefCell<Vec<(usize, *mut u8)>>,
     looks: Cell<u32>,
@@ -123,6 +128,7 @@ fn member() -> Option<&'static Member> {
 /// Runs blocks of the grid until none is left to begin. Gives how many ended here.
 pub(crate) fn run(grid: &Grid) -> u64 {
     const MOST: usize = device::MAX_THREADS_PER_BLOCK as usize;
+    crate::block::note_kernel();
     let mut lead = LEAD.try_with(Cell::take).ok().flatten().unwrap_or_else(|| Lead {
         team: Arc::new(Team {
             start: AtomicU32::new(0),
@@ -263,8 +269,8 @@ impl Team {
         let slot = &self.board.slots[rank as usize];
         slot.index.store(pack(index), Relaxed);
         slot.what.store(0, Relaxed);
-        let member =
-            Member { team: Arc::clone(self), rank, job, found: RefCell::default(), looks: Cell::new(0) };
+        let (found, looks) = (RefCell::default(), Cell::new(0));
+        let member = Member { team: Arc::clone(self), rank, job, call: place.call, found, looks };
         // SAFETY: the place holds addresses of this thread's variables.
         unsafe {
             place.enter(grid, job.shared);
@@ -285,7 +291,9 @@ impl Team {
         self.board.progress.fetch_add(1, Relaxed);
         if state.warps.note_return(rank) {
             let mut woken = Vec::new();
-            state.warps.after_return(rank, &mut woken);
+            if let Err(wrong) = state.warps.after_return(rank, &mut woken) {
+                wrong.end(&self.board);
+            }
             self.wake(&mut state, &woken);
         }
         if state.arrived != 0 && state.arrived == state.threads - state.returned {
@@ -306,6 +314,9 @@ impl Team {
 
     /// The barrier lets all go.
     fn release(&self, state: &mut State) {
+        if state.roll.is_partial(state.returned != 0) {
+            called::part_of_block(&self.board, state.threads, state.returned);
+        }
         state.voted = (std::mem::take(&mut state.votes), state.threads - state.returned);
         state.barriers += 1;
         state.arrived = 0;
@@ -346,7 +357,15 @@ impl Team {
 
 impl Member {
     fn begin_wait(&self, what: What) {
-        self.team.board.slots[self.rank as usize].what.store(what.0, Relaxed);
+        let slot = &self.team.board.slots[self.rank as usize];
+        slot.set_name(self.call());
+        slot.what.store(what.0, Relaxed);
+    }
+
+    /// The call of the library that it is in.
+    fn call(&self) -> Name {
+        // SAFETY: an address of a variable of this OS thread.
+        if self.call.is_null() { Name::NONE } else { unsafe { self.call.read() } }
     }
 
     fn end_wait(&self) {
@@ -359,6 +378,10 @@ impl Member {
         self.begin_wait(What::SYNC_THREADS);
         let mut state = lock(&team.state);
         state.votes += u32::from(yes);
+        match state.arrived {
+            0 => state.roll = Roll::of(self.call()),
+            _ => state.roll.join(self.call()),
+        }
         state.arrived += 1;
         if state.arrived == state.threads - state.returned {
             team.release(&mut state);
@@ -379,7 +402,7 @@ fn give_way(giving: Giving<'_>) -> Yielded {
     match giving {
         Giving::Wait(record) => {
             slot.address.store(record.address, Relaxed);
-            slot.what.store(What::call(record.call).0, Relaxed);
+            member.begin_wait(What::call(record.call));
             let looks = member.looks.replace(member.looks.get().saturating_add(1));
             if looks < YIELDS {
                 dushmem_os::cpu::yield_now();
@@ -415,6 +438,11 @@ pub(crate) fn yield_thread() {
         dushmem_os::cpu::yield_now();
     }
     member.end_wait();
+}
+
+/// The call of the library that the calling GPU thread is in.
+pub(crate) fn call() -> Name {
+    member().map_or(Name::NONE, Member::call)
 }
 
 pub(crate) fn inside() -> bool {
@@ -464,7 +492,10 @@ pub(crate) unsafe fn warp_meet(what: &Meeting) -> Result<(), String> {
     let mut state = lock(&team.state);
     let mut woken = Vec::new();
     // SAFETY: as the caller promises; the part lies on this thread's stack, and the thread stays here.
-    let came = unsafe { state.warps.come(rank, rank, what, &mut woken) };
+    let came = unsafe { state.warps.come(rank, rank, what, member.call(), &mut woken) };
+    if let Err(wrong @ Wrong::Partly { .. }) = came {
+        wrong.end(&team.board);
+    }
     team.wake(&mut state, &woken);
     if matches!(came, Ok(Came::Waits)) {
         state.seated += 1;
@@ -488,7 +519,10 @@ pub(crate) unsafe fn warp_meet(what: &Meeting) -> Result<(), String> {
         drop(state);
     }
     member.end_wait();
-    came.map(drop)
+    match came {
+        Err(Wrong::Call(text)) => Err(text),
+        _ => Ok(()),
+    }
 }
 
 pub(crate) fn position() -> Option<Position> {

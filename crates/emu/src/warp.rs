@@ -14,6 +14,9 @@
 //!   behind in a branch or loop do on a device, until they catch up with the others.
 //!
 //! Nothing here suspends anybody: [`Warps`] is told who comes and who returns, and says who may go on.
+use crate::board::Board;
+use crate::called::Name;
+use crate::{kernel, watch};
 use std::ffi::{CStr, c_char, c_void};
 
 /// Most lanes of a warp.
@@ -76,6 +79,10 @@ struct Round {
     what: Meeting,
     /// Lanes that are there.
     here: u64,
+    /// The call of the library that the first one came in, and the lanes that came in it; that of the last other one.
+    name: Name,
+    in_call: u64,
+    other: Name,
     parts: [*mut c_void; MAX_LANES],
     /// How the scheduler knows them.
     who: [u32; MAX_LANES],
@@ -88,6 +95,32 @@ pub enum Came {
     Waits,
     /// The operation is done; it goes on, and so do those whose numbers were given out.
     GoesOn,
+}
+
+/// Why lanes can't go on.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Wrong {
+    /// What is wrong with a call of one lane.
+    Call(String),
+    /// Of the lanes of a warp, all of which have to make a call of the library, only some do.
+    Partly {
+        /// The call.
+        call: &'static str,
+        /// Which do, and where the others are.
+        text: String,
+    },
+}
+
+impl Wrong {
+    /// Ends the job.
+    #[cold]
+    pub(crate) fn end(self, board: &Board) -> ! {
+        let (call, text) = match self {
+            Wrong::Call(text) => ("a call of a warp", text),
+            Wrong::Partly { call, text } => (call, text),
+        };
+        kernel::end_at(call, &text, 1, &format!(" ({})", watch::place(board)))
+    }
 }
 
 /// The meetings of one block.
@@ -135,17 +168,71 @@ impl Warps {
     }
 
     /// Ends the meetings that waited for nobody but a thread that has returned. `woken` receives who goes on.
-    pub fn after_return(&mut self, thread: u32, woken: &mut impl Extend<u32>) {
+    pub fn after_return(&mut self, thread: u32, woken: &mut impl Extend<u32>) -> Result<(), Wrong> {
         let warp = thread / self.width;
         let mut at = 0;
         while at < self.rounds.len() {
             if self.rounds[at].warp == warp && self.complete(at) {
                 let round = self.rounds.swap_remove(at);
+                self.check(&round)?;
                 act(&round, woken, None);
             } else {
                 at += 1;
             }
         }
+        Ok(())
+    }
+
+    /// A call of the library is made by all lanes of a warp.
+    #[inline]
+    fn check(&self, round: &Round) -> Result<(), Wrong> {
+        // Calls meet all lanes; a mask of some is the program's, or that of half a warp of 64.
+        if round.what.mask != self.all_lanes() {
+            return Ok(());
+        }
+        let all_came = round.here == self.lanes_of(round.warp);
+        if round.in_call == round.here && (all_came || round.name.address().is_null()) {
+            return Ok(());
+        }
+        Err(self.partly(round))
+    }
+
+    /// All lanes that a warp of the block has.
+    fn lanes_of(&self, warp: u32) -> u64 {
+        !0 >> (64 - (self.threads - warp * self.width).min(self.width))
+    }
+
+    #[cold]
+    fn partly(&self, round: &Round) -> Wrong {
+        let all = self.lanes_of(round.warp);
+        let (mut made, mut elsewhere, mut other) = (round.in_call, round.here & !round.in_call, round.other);
+        let call = round.name.text().unwrap_or_else(|| {
+            // The first one was in none.
+            (made, elsewhere, other) = (elsewhere, made, Name::NONE);
+            round.other.text().unwrap_or_default()
+        });
+        let count = made.count_ones();
+        let s = if count == 1 { "s" } else { "" };
+        let mut text = format!(
+            "{count} of the {} lanes of warp {} make{s} this call, and all have to: ",
+            all.count_ones(),
+            round.warp
+        );
+        text += &format!("{} wait{s} in it", lanes(made));
+        if elsewhere != 0 {
+            let s = if elsewhere.count_ones() == 1 { "s" } else { "" };
+            text += &format!(
+                "; {} wait{s} in {}",
+                lanes(elsewhere),
+                other.text().map_or(round.what.call(), Into::into)
+            );
+        }
+        let ended = all & !round.here;
+        if ended != 0 {
+            text +=
+                &format!("; {} {} ended", lanes(ended), if ended.count_ones() == 1 { "has" } else { "have" });
+        }
+        Wrong::Partly { call, text }
     }
 
     fn complete(&self, at: usize) -> bool {
@@ -164,29 +251,30 @@ impl Warps {
         thread: u32,
         who: u32,
         what: &Meeting,
+        name: Name,
         woken: &mut impl Extend<u32>,
-    ) -> Result<Came, String> {
+    ) -> Result<Came, Wrong> {
         let (warp, lane) = (thread / self.width, thread % self.width);
         let mut what = *what;
         if what.mask != 0 {
             if what.mask & 1 << lane == 0 {
-                return Err(format!(
+                return Err(Wrong::Call(format!(
                     "{}: mask = {:#x} does not name the calling lane {lane}",
                     what.call(),
                     what.mask
-                ));
+                )));
             }
             // The default of __syncwarp is all lanes, however many a warp has.
             if what.mask == !0 {
                 what.mask = self.all_lanes();
             }
             if what.mask & !self.all_lanes() != 0 {
-                return Err(format!(
+                return Err(Wrong::Call(format!(
                     "{}: mask = {:#x} names lanes that a warp of {} has not",
                     what.call(),
                     what.mask,
                     self.width
-                ));
+                )));
             }
         }
         let same = |round: &Round| {
@@ -201,6 +289,9 @@ impl Warps {
                     warp,
                     what,
                     here: 0,
+                    name,
+                    in_call: 0,
+                    other: Name::NONE,
                     parts: [std::ptr::null_mut(); MAX_LANES],
                     who: [0; MAX_LANES],
                 });
@@ -210,12 +301,17 @@ impl Warps {
         let round = &mut self.rounds[at];
         let differs = round.what.act.map(|f| f as usize) != what.act.map(|f| f as usize);
         if differs && !round.what.same_place(&what) {
-            return Err(format!(
+            return Err(Wrong::Call(format!(
                 "{} with mask {:#x}: other lanes of the mask wait in {}",
-                what.call(),
+                name.text().map_or(what.call(), Into::into),
                 what.mask,
-                round.what.call()
-            ));
+                round.name.text().map_or(round.what.call(), Into::into)
+            )));
+        }
+        if round.name.same(name) {
+            round.in_call |= 1 << lane;
+        } else {
+            round.other = name;
         }
         round.here |= 1 << lane;
         round.parts[lane as usize] = what.part.cast();
@@ -224,6 +320,7 @@ impl Warps {
             return Ok(Came::Waits);
         }
         let round = self.rounds.swap_remove(at);
+        self.check(&round)?;
         act(&round, woken, Some(lane));
         Ok(Came::GoesOn)
     }
@@ -271,7 +368,7 @@ impl Warps {
                 "thread {} and {} more wait in {} (mask {:#x}) for {}",
                 thread(first),
                 round.here.count_ones() - 1,
-                round.what.call(),
+                round.name.text().map_or(round.what.call(), Into::into),
                 round.what.mask,
                 lanes(missing)
             ));
@@ -339,10 +436,10 @@ mod tests {
         line: u32,
         mask: u64,
         woken: &mut Vec<u32>,
-    ) -> Result<Came, String> {
+    ) -> Result<Came, Wrong> {
         let part: &mut [u64; 2] = Box::leak(Box::new([0, u64::from(thread)]));
         // SAFETY: the part lives for ever.
-        unsafe { warps.come(thread, thread, &at(line, mask, part), woken) }
+        unsafe { warps.come(thread, thread, &at(line, mask, part), Name::NONE, woken) }
     }
 
     #[test]
@@ -353,7 +450,7 @@ mod tests {
         assert_eq!(come(&mut warps, 1, 2, 0b1011, &mut woken), Ok(Came::Waits));
         assert!(!warps.settle(&mut woken));
         assert!(warps.note_return(3));
-        warps.after_return(3, &mut woken);
+        assert_eq!(warps.after_return(3, &mut woken), Ok(()));
         assert_eq!(woken, [0, 1]);
         assert_eq!(SUM.get(), 1);
         // The second warp has 8 lanes.
@@ -383,13 +480,72 @@ mod tests {
     }
 
     #[test]
+    fn calls_of_the_library_are_made_by_all_lanes() {
+        // SAFETY: literals.
+        let [put, get] = [c"put_warp", c"get_warp"].map(|name| unsafe { Name::new(name.as_ptr()) });
+        let all = 0xffff_ffff;
+        let begin = |lanes: u32, names: &dyn Fn(u32) -> Name| {
+            let (mut warps, mut woken) = (Warps::default(), Vec::new());
+            warps.begin(40, 32);
+            let mut last = Ok(Came::GoesOn);
+            for lane in 0..lanes {
+                let part: &mut [u64; 2] = Box::leak(Box::new([0, 0]));
+                // SAFETY: the part lives for ever.
+                last = unsafe { warps.come(lane, lane, &at(1, all, part), names(lane), &mut woken) };
+            }
+            (warps, woken, last)
+        };
+        let wrong = |call, text: &str| Wrong::Partly { call, text: text.into() };
+        assert_eq!(begin(32, &|_| put).2, Ok(Came::GoesOn));
+        let (_, woken, last) = begin(32, &|lane| if lane < 10 { put } else { Name::NONE });
+        let text = "10 of the 32 lanes of warp 0 make this call, and all have to: lanes 0 to 9 wait in it; \
+                    lanes 10 to 31 wait in __test";
+        assert_eq!((woken.len(), last), (0, Err(wrong("put_warp", text))));
+        let (_, _, last) = begin(32, &|lane| if lane == 31 { get } else { Name::NONE });
+        let text = "1 of the 32 lanes of warp 0 makes this call, and all have to: lane 31 waits in it; \
+                    lanes 0 to 30 wait in __test";
+        assert_eq!(last, Err(wrong("get_warp", text)));
+        let (_, _, last) = begin(32, &|lane| if lane == 31 { get } else { put });
+        let text = "31 of the 32 lanes of warp 0 make this call, and all have to: lanes 0 to 30 wait in it; \
+                    lane 31 waits in get_warp";
+        assert_eq!(last, Err(wrong("put_warp", text)));
+        // The lanes of a mask are the program's business.
+        let (mut warps, mut woken) = (Warps::default(), Vec::new());
+        warps.begin(64, 64);
+        for lane in 0..32 {
+            let part: &mut [u64; 2] = Box::leak(Box::new([0, 0]));
+            // SAFETY: the part lives for ever.
+            let came = unsafe { warps.come(lane, lane, &at(1, all, part), put, &mut woken) };
+            assert_eq!(came, Ok(if lane < 31 { Came::Waits } else { Came::GoesOn }));
+        }
+        // Who returns is missed by calls of the library only.
+        for (name, ends) in [
+            (Name::NONE, Ok(())),
+            (
+                put,
+                Err(wrong(
+                    "put_warp",
+                    "31 of the 32 lanes of warp 0 make this call, and all have to: lanes 0 to 30 \
+                                         wait in it; lane 31 has ended",
+                )),
+            ),
+        ] {
+            let (mut warps, mut woken, last) = begin(31, &|_| name);
+            assert_eq!(last, Ok(Came::Waits));
+            assert!(warps.note_return(31));
+            assert_eq!(warps.after_return(31, &mut woken), ends);
+        }
+    }
+
+    #[test]
     fn bad_masks() {
         let (mut warps, mut woken) = (Warps::default(), Vec::new());
         warps.begin(32, 32);
-        let text = come(&mut warps, 4, 1, 0b1111, &mut woken).unwrap_err();
-        assert_eq!(text, "__test: mask = 0xf does not name the calling lane 4");
-        let text = come(&mut warps, 4, 1, 0x1_0000_0010, &mut woken).unwrap_err();
-        assert_eq!(text, "__test: mask = 0x100000010 names lanes that a warp of 32 has not");
+        let text = |text: &str| Err(Wrong::Call(text.into()));
+        let wrong = come(&mut warps, 4, 1, 0b1111, &mut woken);
+        assert_eq!(wrong, text("__test: mask = 0xf does not name the calling lane 4"));
+        let wrong = come(&mut warps, 4, 1, 0x1_0000_0010, &mut woken);
+        assert_eq!(wrong, text("__test: mask = 0x100000010 names lanes that a warp of 32 has not"));
         assert_eq!(come(&mut warps, 4, 1, 0b1111_0101, &mut woken), Ok(Came::Waits));
         let text = warps.explain(|thread| format!("#{thread}"));
         assert_eq!(text, "thread #4 and 0 more wait in __test (mask 0xf5) for lanes 0, 2, 5 to 7");

@@ -1,5 +1,6 @@
 //! Blocks that make no progress, and what is said about them.
 use crate::board::{self, Board, Launch, What, lock, unpack};
+use crate::called::Name;
 use crate::grid::Dim3;
 use std::fmt::Write;
 use std::sync::atomic::AtomicBool;
@@ -32,14 +33,14 @@ pub(crate) fn stuck(board: &Board, warps: &str) -> ! {
 }
 
 /// "kernel k, block (0, 0, 0)"
-fn place(board: &Board) -> String {
+pub(crate) fn place(board: &Board) -> String {
     let name = lock(&board.launch).as_ref().map(|launch| launch.name.to_string());
     format!("kernel {}, block {}", name.unwrap_or_default(), board.block_index())
 }
 
 /// Who waits in what: a line's worth.
-fn waits(board: &Board) -> String {
-    let mut groups: Vec<(What, u64, Vec<Dim3>)> = Vec::new();
+pub(crate) fn waits(board: &Board) -> String {
+    let mut groups: Vec<(What, u64, Name, Vec<Dim3>)> = Vec::new();
     for slot in &board.slots {
         let (what, address) = (What(slot.what.load(Relaxed)), slot.address.load(Relaxed));
         if what == What::NOTHING {
@@ -47,18 +48,23 @@ fn waits(board: &Board) -> String {
         }
         let address = if what.is_call() { address } else { 0 };
         let at = unpack(slot.index.load(Relaxed));
-        match groups.iter_mut().find(|group| (group.0, group.1) == (what, address)) {
-            Some(group) => group.2.push(at),
-            None => groups.push((what, address, vec![at])),
+        let call = slot.name();
+        let same =
+            |group: &&mut (What, u64, Name, _)| (group.0, group.1) == (what, address) && group.2.same(call);
+        match groups.iter_mut().find(same) {
+            Some(group) => group.3.push(at),
+            None => groups.push((what, address, call, vec![at])),
         }
     }
     let mut parts = Vec::new();
-    for (what, address, mut threads) in groups {
+    for (what, address, call, mut threads) in groups {
+        // A call of the library, as the program names it, says more than what it does there.
+        let name = call.text().unwrap_or_else(|| what.name());
         threads.sort_by_key(|at| (at.z, at.y, at.x));
         let mut part = match &threads[..] {
-            [one] => format!("thread {one} waits in {}", what.name()),
+            [one] => format!("thread {one} waits in {name}"),
             [one, .., last] => {
-                format!("{} threads, {one} to {last}, wait in {}", threads.len(), what.name())
+                format!("{} threads, {one} to {last}, wait in {name}", threads.len())
             }
             [] => continue,
         };

@@ -65,7 +65,7 @@ const WRONG: &[Wrong] = &[
     (0, 1, &["put: pe = 1: there is no such PE; this job has PEs 0 to 0 (kernel wrong, block (", "thread ("]),
     (1, 1, &["p: pe = -1: there is no such PE; this job has PEs 0 to 0"]),
     (2, 1, &["put: pe = 1000: there is no such PE; this job has PEs 0 to 0"]),
-    (3, 4, &["put: dest = 0x", "(12 bytes)", OUTSIDE]),
+    (3, 4, &["dushmem_int_put: dest = 0x", "(12 bytes)", OUTSIDE]),
     (
         4,
         4,
@@ -82,8 +82,8 @@ const WRONG: &[Wrong] = &[
     (13, 4, &["test_all: ivars = 0x", "(8 bytes)", OUTSIDE]),
     (14, 1, &["test_some: indices = 0: NULL"]),
     (15, 1, &["signal_op: sig_addr = 0x", "not aligned to 8 bytes"]),
-    (17, 1, &["a call on a queue pair: qp_index = 1000: there is no such queue pair"]),
-    (18, 1, &["a call on a queue pair: qp_index = -1: there is no such queue pair"]),
+    (17, 1, &["dushmemx_qp_int_p: qp_index = 1000: there is no such queue pair"]),
+    (18, 1, &["dushmemx_qp_int_p: qp_index = -1: there is no such queue pair"]),
 ];
 
 #[test]

@@ -211,6 +211,7 @@ template <class S, class T>
 DUSHMEM_IMPL_FN int broadcast(int32_t handle, T *dest, const T *source, size_t nelems, int root) {
   impl::members team;
   if (!impl::open<S>(handle, team, "broadcast")) return 1;
+  DUSHMEM_IMPL_ANNOUNCE(team, "broadcast", nelems, sizeof(T), (uint64_t)root);
   if (!DUSHMEM_IMPL_IS((unsigned)root < (unsigned)team.n)) {
     if (impl::leads(S{})) impl::no_team("broadcast", "PE_root", root, "no PE of the team");
     return 1;
@@ -224,6 +225,7 @@ DUSHMEM_IMPL_FN int broadcast(int32_t handle, T *dest, const T *source, size_t n
 template <class S, class T> DUSHMEM_IMPL_FN int fcollect(int32_t handle, T *dest, const T *source, size_t nelems) {
   impl::members team;
   if (!impl::open<S>(handle, team, "fcollect")) return 1;
+  DUSHMEM_IMPL_ANNOUNCE(team, "fcollect", nelems, sizeof(T), 0);
   const size_t bytes = impl::block_bytes(nelems, sizeof(T), team.n, "fcollect");
   impl::check_buffers(dest, bytes * (size_t)team.n, source, bytes, false, "fcollect");
   if (bytes != 0) impl::exchange_blocks(team, (char *)dest, (const char *)source, bytes, 0, "fcollect", S{});
@@ -233,6 +235,7 @@ template <class S, class T> DUSHMEM_IMPL_FN int fcollect(int32_t handle, T *dest
 template <class S, class T> DUSHMEM_IMPL_FN int collect(int32_t handle, T *dest, const T *source, size_t nelems) {
   impl::members team;
   if (!impl::open<S>(handle, team, "collect")) return 1;
+  DUSHMEM_IMPL_ANNOUNCE(team, "collect", 0, 0, 0);
   const size_t bytes = impl::block_bytes(nelems, sizeof(T), 1, "collect");
   impl::check_buffers(dest, 0, source, bytes, false, "collect");
   impl::collect_bytes(team, (char *)dest, (const char *)source, bytes, S{});
@@ -242,6 +245,7 @@ template <class S, class T> DUSHMEM_IMPL_FN int collect(int32_t handle, T *dest,
 template <class S, class T> DUSHMEM_IMPL_FN int alltoall(int32_t handle, T *dest, const T *source, size_t nelems) {
   impl::members team;
   if (!impl::open<S>(handle, team, "alltoall")) return 1;
+  DUSHMEM_IMPL_ANNOUNCE(team, "alltoall", nelems, sizeof(T), 0);
   const size_t bytes = impl::block_bytes(nelems, sizeof(T), team.n, "alltoall"), total = bytes * (size_t)team.n;
   impl::check_buffers(dest, total, source, total, true, "alltoall");
   if (bytes != 0) impl::exchange_blocks(team, (char *)dest, (const char *)source, bytes, bytes, "alltoall", S{});

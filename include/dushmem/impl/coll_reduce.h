@@ -270,6 +270,7 @@ DUSHMEM_IMPL_FN int reduce_as(int32_t handle, T *dest, const T *source, size_t n
     if (!open_by_table<S>(handle, found, call)) return 1;
     team = found;
   }
+  DUSHMEM_IMPL_ANNOUNCE(team, call, n, sizeof(T), (reduces<Op, T>()));
   const size_t bytes = checked(dest, source, n, kind == result::own_block ? team.n : 1, "nreduce", call);
   typedef typename computed_as<Op, T>::type C;
   if (n == 0) return 0;
@@ -285,6 +286,7 @@ DUSHMEM_IMPL_FN int scan_as(int32_t handle, T *dest, const T *source, size_t n, 
   static_assert(std::is_same<Op, op_sum>::value, "scans are sums");
   members team;
   if (!open<S>(handle, team, call)) return 1;
+  DUSHMEM_IMPL_ANNOUNCE(team, call, n, sizeof(T), (reduces<Op, T>()));
   const size_t bytes = checked(dest, source, n, 1, "nelems", call);
   typedef typename computed_as<Op, T>::type C;
   if (n != 0) scan_vector<Op>(team, (C *)dest, (const C *)source, bytes, kind == result::inclusive, call, S{});

@@ -57,6 +57,7 @@ DUSHMEM_IMPL_APART void meet(const members &team, uint64_t number, const char *c
 template <class S, bool Completes> DUSHMEM_IMPL_FN int meet_all(int32_t handle, const char *call) {
   members team;
   if (!open<S>(handle, team, call)) return 1;
+  DUSHMEM_IMPL_ANNOUNCE(team, call, 0, 0, 0);
   if (Completes && (team.n == 1 || state().remote != 0)) quiet<S>();
   meet(team, next_call(team), call, S{}, Completes ? begun::completing : begun::not_yet);
   return 0;

@@ -75,6 +75,7 @@ DUSHMEM_IMPL_FN void own_count(uint64_t *word, uint64_t value) { *(volatile uint
 /* One line about a team that is none. */
 DUSHMEM_IMPL_COLD void no_team(const char *call, const char *arg, int value, const char *why) {
 #ifdef DUSHMEM_EMU
+  if (::dushmem::emu::call_name != nullptr) call = ::dushmem::emu::call_name;
   fprintf(stderr, "dushmem: PE %d: %s: %s = %d: %s\n", state().my_pe, call, arg, value, why);
 #else
   check_state(call);
@@ -129,6 +130,45 @@ template <class S> DUSHMEM_IMPL_FN bool open(int32_t handle, members &team, cons
   team = world_team();
   return true;
 }
+
+/* On the CPU members find out where they make different calls: each says which one it begins. Nothing of that is compiled for
+ * GPUs. */
+#ifdef DUSHMEM_EMU
+template <class S>
+DUSHMEM_IMPL_FN void announce(const members &team, const char *call, size_t nelems, size_t elem, uint64_t argument) {
+  if (team.n == 1 || !leads(S{})) return;
+  const dushmem_emu_collective what{sizeof what, team.me, team.n, team.pes, team.slot, call, nelems, elem, argument};
+  dushmem_emu_announce(&what);
+}
+#define DUSHMEM_IMPL_ANNOUNCE(...) ::dushmem::device::impl::announce<S>(__VA_ARGS__)
+
+/* What members of a reduction have to agree on besides its length. */
+template <class Op> struct op_number {
+  static constexpr uint64_t value = 0;
+};
+#define DUSHMEM_IMPL_OP_NUMBER(OP, NUMBER)        \
+  template <> struct op_number<OP> {              \
+    static constexpr uint64_t value = NUMBER;     \
+  };
+DUSHMEM_IMPL_OP_NUMBER(op_and, 1)
+DUSHMEM_IMPL_OP_NUMBER(op_or, 2)
+DUSHMEM_IMPL_OP_NUMBER(op_xor, 3)
+DUSHMEM_IMPL_OP_NUMBER(op_max, 4)
+DUSHMEM_IMPL_OP_NUMBER(op_min, 5)
+DUSHMEM_IMPL_OP_NUMBER(op_sum, 6)
+DUSHMEM_IMPL_OP_NUMBER(op_prod, 7)
+DUSHMEM_IMPL_OP_NUMBER(op_maxloc, 8)
+#undef DUSHMEM_IMPL_OP_NUMBER
+template <class Op, class T> constexpr uint64_t reduces() {
+  const uint64_t kind = std::is_integral<T>::value                  ? (std::is_signed<T>::value ? 1 : 2)
+                        : std::is_floating_point<T>::value          ? 3
+                        : std::is_same<T, dushmem_impl_half>::value ? 4
+                                                                    : 5;
+  return op_number<Op>::value << 16 | kind << 8 | sizeof(T);
+}
+#else
+#define DUSHMEM_IMPL_ANNOUNCE(...)
+#endif
 
 /* The other members, beginning behind the own rank, so that not all turn to the same one at once: those that the
  * calling thread serves, or all of them. */

@@ -28,13 +28,14 @@ typedef struct {
   uint32_t x, y, z;
 } dushmem_emu_dim3;
 
-/* Addresses of the calling thread's threadIdx, blockIdx, blockDim, gridDim, dynamic shared memory, and mark that it
- * runs a kernel. The library sets size. */
+/* Addresses of the calling thread's threadIdx, blockIdx, blockDim, gridDim, dynamic shared memory, mark that it runs a
+ * kernel, and name of the call that it is in. The library sets size. */
 typedef struct {
   size_t size;
   void *thread, *block, *block_dim, *grid_dim;
   void **shared;
   bool *in_kernel;
+  const char **call;
 } dushmem_emu_place;
 
 /* Counts incompatible changes of these structs. */
@@ -114,6 +115,17 @@ typedef struct {
   void (*act)(void *const *parts, uint64_t members);
   void *part;
 } dushmem_emu_meeting;
+
+/* A collective that a kernel begins, and the team on which it does; pes is NULL where the members are the world's. */
+typedef struct {
+  uint32_t size;
+  int me, n;
+  const uint32_t *pes;
+  const void *slot;
+  const char *call;
+  size_t nelems, elem; /* elements that all members must have, and the bytes of each */
+  uint64_t argument;   /* what else they have to agree on */
+} dushmem_emu_collective;
 
 /* All int results: 0, or the error code that both families of names use. */
 int dushmem_emu_device_count(int *count);
@@ -224,6 +236,7 @@ void dushmem_emu_queue_pair(int handle);
 void dushmem_emu_own(const char *call, const char *arg, const void *address, size_t bytes, size_t align);
 __attribute__((__noreturn__)) void dushmem_emu_fault(const char *call, const char *arg, int64_t value, const char *why);
 void dushmem_emu_wait(const char *call, const void *address, uint64_t detail, int (*ready)(void *), void *closure);
+void dushmem_emu_announce(const dushmem_emu_collective *what);
 void dushmem_emu_ring(int pe);
 void *dushmem_emu_ptr(const void *address, int pe);
 void dushmem_emu_global_exit(int status);

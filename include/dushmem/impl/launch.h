@@ -24,8 +24,19 @@ namespace emu {
 inline thread_local void *shared_base = nullptr;
 inline thread_local bool kernel_runs = false;
 
+/* The call of the library that the running GPU thread is in, as the program names it, or null: what messages say, and
+ * by what is seen that only some threads of a block make a call. */
+inline thread_local const char *call_name = nullptr;
+
 /* True on an OS thread that runs a kernel. */
 inline bool in_kernel() { return kernel_runs; }
+
+/* A call, for as long as it takes. */
+struct in_call {
+  explicit in_call(const char *name) { call_name = name; }
+  ~in_call() { call_name = nullptr; }
+  in_call(const in_call &) = delete;
+};
 
 inline void locate(dushmem_emu_place *place) {
   place->thread = &threadIdx;
@@ -33,7 +44,8 @@ inline void locate(dushmem_emu_place *place) {
   place->block_dim = &blockDim;
   place->grid_dim = &gridDim;
   place->shared = &shared_base;
-  if (place->size >= sizeof *place) place->in_kernel = &kernel_runs;
+  if (place->size >= offsetof(dushmem_emu_place, call)) place->in_kernel = &kernel_runs;
+  if (place->size >= sizeof *place) place->call = &call_name;
 }
 
 /* How the units of the program are compiled: bit 0 with fibers, bit 1 with OS threads for GPU threads. */

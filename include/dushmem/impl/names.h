@@ -11,11 +11,15 @@
 #if defined(DUSHMEM_EMU)
 #define DUSHMEM_IMPL_NAME template <int = 0> static inline
 #define DUSHMEM_IMPL_DEVICE_NAME template <int = 0> static inline
-#define DUSHMEM_IMPL_TWIN(host, ...)                    \
-  if (::dushmem::emu::in_kernel()) return __VA_ARGS__;  \
+#define DUSHMEM_IMPL_TWIN(host, ...)                \
+  if (::dushmem::emu::in_kernel()) {                \
+    const ::dushmem::emu::in_call named(__func__);  \
+    return __VA_ARGS__;                             \
+  }                                                 \
   return host;
 #define DUSHMEM_IMPL_ONLY(name, ...)                                              \
   if (!::dushmem::emu::in_kernel()) ::dushmem::device::impl::not_in_kernel(name); \
+  const ::dushmem::emu::in_call named(name);                                      \
   return __VA_ARGS__;
 #else
 #define DUSHMEM_IMPL_NAME template <int = 0> static inline __host__ __device__

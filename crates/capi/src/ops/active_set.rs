@@ -1,7 +1,7 @@
 //! Collectives of active sets, the deprecated forms: their members meet in `pSync`.
 use super::coll::reducer;
 use super::prelude::*;
-use crate::report::must;
+use crate::report::{must, outside_kernels};
 use dushmem_core::coll::reduce::{ReduceNum, ReduceOp};
 use dushmem_core::error::{Error, Result};
 use dushmem_core::team::Team;
@@ -17,6 +17,7 @@ fn on(
     psync: *mut c_long,
     call: impl FnOnce(&World, &Team) -> Result<()>,
 ) {
+    outside_kernels(name);
     must(name, |w| call(w, &w.active_set(start, log_stride, size, psync)?));
 }
 

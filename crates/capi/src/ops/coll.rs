@@ -1,6 +1,6 @@
 //! Collectives.
 use super::prelude::*;
-use crate::report::{must, status};
+use crate::report::{must, outside_kernels, status};
 use dushmem_core::coll::reduce::{ReduceNum, ReduceOp, Reducer};
 use dushmem_core::coll::scan::Scan;
 use dushmem_core::error::{Error, Result};
@@ -10,6 +10,7 @@ use dushmem_core::world::World;
 /// Calls with the team of that handle.
 #[inline(always)]
 fn on(name: Name, handle: i32, call: impl FnOnce(&World, &Team) -> Result<()>) -> i32 {
+    outside_kernels(name);
     status(name, |w| match handle {
         handles::WORLD => call(w, w.world_team()),
         _ => call(w, &*w.team(handle)?),
@@ -18,11 +19,13 @@ fn on(name: Name, handle: i32, call: impl FnOnce(&World, &Team) -> Result<()>) -
 
 #[inline(never)]
 pub unsafe fn barrier_all(name: Name) {
+    outside_kernels(name);
     must(name, World::barrier_all);
 }
 
 #[inline(never)]
 pub unsafe fn sync_all(name: Name) {
+    outside_kernels(name);
     must(name, World::sync_all);
 }
 

@@ -1,17 +1,19 @@
 //! Point-to-point synchronization.
 use super::prelude::*;
-use crate::report::must;
+use crate::report::{must, outside_kernels};
 use dushmem_core::error::Call;
 use dushmem_core::until::{Cmp, CmpValues, WaitInt};
 
 #[inline(never)]
 pub unsafe fn until<T: WaitInt>(ivar: *mut T, cmp: i32, cmp_value: T, name: Name) {
+    outside_kernels(name);
     // SAFETY: the caller's.
     must(name, |w| unsafe { w.wait_until(Call::WaitUntil, ivar, Cmp::from_number(cmp)?, cmp_value) });
 }
 
 #[inline(never)]
 pub unsafe fn signal_until(sig_addr: *mut u64, cmp: i32, cmp_value: u64, name: Name) -> u64 {
+    outside_kernels(name);
     // SAFETY: the caller's.
     must(name, |w| unsafe {
         w.wait_until(Call::SignalWaitUntil, sig_addr, Cmp::from_number(cmp)?, cmp_value)
@@ -36,6 +38,7 @@ macro_rules! sets {
             cmp_value: T,
             name: Name,
         ) -> $result {
+            outside_kernels(name);
             let value = CmpValues::One(cmp_value);
             // SAFETY: the caller's.
             must(name, |w| unsafe { w.$call(ivars, nelems, status, Cmp::from_number(cmp)?, value) }).into()
@@ -50,6 +53,7 @@ macro_rules! sets {
             cmp_values: *const T,
             name: Name,
         ) -> $result {
+            outside_kernels(name);
             let values = CmpValues::Each(cmp_values);
             // SAFETY: the caller's.
             must(name, |w| unsafe { w.$call(ivars, nelems, status, Cmp::from_number(cmp)?, values) }).into()
@@ -77,6 +81,7 @@ macro_rules! indexed {
             cmp_value: T,
             name: Name,
         ) -> usize {
+            outside_kernels(name);
             let value = CmpValues::One(cmp_value);
             // SAFETY: the caller's.
             must(name, |w| unsafe { w.$call(ivars, nelems, indices, status, Cmp::from_number(cmp)?, value) })
@@ -93,6 +98,7 @@ macro_rules! indexed {
             cmp_values: *const T,
             name: Name,
         ) -> usize {
+            outside_kernels(name);
             let values = CmpValues::Each(cmp_values);
             // SAFETY: the caller's.
             must(name, |w| unsafe { w.$call(ivars, nelems, indices, status, Cmp::from_number(cmp)?, values) })

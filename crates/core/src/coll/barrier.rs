@@ -8,6 +8,8 @@ use crate::world::World;
 
 /// Set in the number of an announced call whose arguments were found wrong by the member itself.
 const REFUSED: u32 = 1 << 31;
+/// What is asked of members that disagree.
+pub(super) const SAME_CALLS: &str = "every member must make the same calls in the same order";
 /// Most bytes of what such a member tells the others of it.
 const REASON: usize = 1000;
 
@@ -210,7 +212,7 @@ impl World {
                 team.pes()[fewer]
             );
         }
-        let text = format!("{text}; every member must make the same calls in the same order");
+        let text = format!("{text}; {SAME_CALLS}");
         Error::Disagreement { text }
     }
 

@@ -5,6 +5,7 @@
 //! writer, whichever teams use the slot in turn; they count up and are never reset. A team begins where
 //! the highest count of its members stands ([`DeviceSlot::high_water`]), so what was written for an earlier team,
 //! even if it arrives late, is below all that the new one waits for. All-zero bytes are the initial state.
+use super::kernel_calls::KernelCalls;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 /// Arrays of words, one a PE of the world. The first two are the owner's, the others are written by others.
@@ -101,9 +102,14 @@ impl DeviceSlot {
     }
 
     /// Bytes of a slot in a world of `pes` PEs, whole pages. Behind the flags lie the buffers of messages, then those
-    /// of words that hold data and flag.
+    /// of words that hold data and flag; at the end [`DeviceSlot::calls`].
     pub fn bytes(pes: usize) -> usize {
-        (Self::flags(pes) + 2 * Self::buffers(pes)).next_multiple_of(4096)
+        (Self::flags(pes) + 2 * Self::buffers(pes) + size_of::<KernelCalls>()).next_multiple_of(4096)
+    }
+
+    /// What the owner says of its kernels' calls: used on the CPU, by every PE that maps the slot.
+    pub fn calls(&self) -> *const KernelCalls {
+        (self.at + Self::bytes(self.pes) - size_of::<KernelCalls>()) as *const KernelCalls
     }
 
     /// Where the flags of grids begin, in bytes from the slot's beginning: an array a block.

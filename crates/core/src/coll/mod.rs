@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`slot`] | what a member of a team shows to the others |
 //! | [`device_slot`] | what it shows to their kernels |
+//! | [`kernel_calls`] | what members say of calls in kernels, so that those that differ are told |
 //! | [`barrier`] | barrier, sync, and the counted synchronisation beneath every collective |
 //! | [`active_set`] | what PEs without a team meet in: the deprecated forms |
 //! | [`data`] | broadcast, fcollect, alltoall |
@@ -17,6 +18,7 @@ pub mod checks;
 pub mod data;
 pub mod device_slot;
 pub mod half;
+pub mod kernel_calls;
 pub mod reduce;
 pub mod scan;
 pub mod slot;

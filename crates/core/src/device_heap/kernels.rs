@@ -233,7 +233,9 @@ impl World {
 
     /// The highest count of this PE's kernels in a team slot.
     pub(crate) fn kernel_count(&self, slot: usize) -> u64 {
-        let host = self.device_slot(slot).high_water();
+        let slots = self.device_slot(slot);
+        // SAFETY: in the own internals.
+        let host = slots.high_water().max(unsafe { &*slots.calls() }.count());
         let Some(heap) = self.device_heap() else { return host };
         host.max(self.or_end(heap.high_water(slot)))
     }

@@ -1,5 +1,6 @@
 //! What the device API's headers ask of the library on the CPU.
-use crate::kernel;
+use crate::kernel::{self, Collective};
+use dushmem_core::coll::kernel_calls::KernelCall;
 use std::ffi::{CStr, c_char, c_int, c_void};
 
 /// # Safety
@@ -91,6 +92,48 @@ pub unsafe extern "C" fn dushmem_emu_wait(
     let call = unsafe { literal(call) };
     // SAFETY: as the caller promises.
     kernel::wait(call, address as usize, detail, || unsafe { ready(closure) } != 0);
+}
+
+/// A collective, as the header describes it.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct CollectiveCall {
+    /// Size of this struct as the caller knows it.
+    pub size: u32,
+    /// The calling PE's rank in the team, and the team's size.
+    pub me: c_int,
+    #[allow(missing_docs, reason = "said above")]
+    pub n: c_int,
+    /// World numbers of the members, or null.
+    pub pes: *const u32,
+    /// This PE's slot of the team.
+    pub slot: *const c_void,
+    /// What the call is.
+    pub call: *const c_char,
+    /// Elements that all members must have, and the bytes of each.
+    pub nelems: usize,
+    #[allow(missing_docs, reason = "said above")]
+    pub elem: usize,
+    /// What else they have to agree on.
+    pub argument: u64,
+}
+
+/// Says to a team's other members which collective begins. Ends the job where one of them makes another call.
+///
+/// # Safety
+/// `what` is valid; it describes a team of this PE, and the call by a string literal.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dushmem_emu_announce(what: *const CollectiveCall) {
+    // SAFETY: as the caller promises.
+    let what = unsafe { &*what };
+    // SAFETY: as the caller promises.
+    let call = unsafe { literal(what.call) };
+    let name = crate::block::call().text().unwrap_or(call);
+    let (nelems, elem, argument) = (what.nelems as u64, what.elem as u64, what.argument);
+    let (me, n) = (what.me as usize, what.n as usize);
+    let call = KernelCall { call, name, nelems, elem, argument };
+    // SAFETY: as the caller promises.
+    unsafe { kernel::announce(&Collective { call, slot: what.slot as usize, me, n, pes: what.pes }) };
 }
 
 /// Wakes those of PE `pe` that sleep until something is written.

@@ -12,6 +12,7 @@ pub fn sync_threads() {
     unsafe {
         {
             let block = &mut *active;
+            block.join_roll();
             if block.release_if_complete(1) {
                 if block.random.is_none() {
                     return;
@@ -107,7 +108,12 @@ pub unsafe fn warp_meet(what: &Meeting) -> Result<(), String> {
         let came = {
             let block = &mut *active;
             block.progress();
-            block.warps.come(block.rank(), u32::from(block.current), what, &mut block.ready)?
+            let (rank, call) = (block.rank(), block.call());
+            match block.warps.come(rank, u32::from(block.current), what, call, &mut block.ready) {
+                Ok(came) => came,
+                Err(Wrong::Call(text)) => return Err(text),
+                Err(wrong) => wrong.end(&block.board),
+            }
         };
         if came == Came::Waits {
             park(active, What::SYNC_WARP);
@@ -246,6 +252,16 @@ impl std::fmt::Display for Position {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "kernel {}, block {}, thread {}", self.kernel, self.block, self.thread)
     }
+}
+
+/// The call of the library that the calling GPU thread is in.
+pub(crate) fn call() -> Name {
+    let block = ACTIVE.get();
+    if block.is_null() {
+        return os_block::call();
+    }
+    // SAFETY: the active block of this OS thread.
+    unsafe { (*block).call() }
 }
 
 /// The position of the calling GPU thread. Takes no lock and allocates nothing.

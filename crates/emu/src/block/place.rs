@@ -1,4 +1,5 @@
 //! The variables of the program that name the running GPU thread.
+use crate::called::Name;
 use crate::grid::{Dim3, Grid};
 use std::ffi::c_void;
 use std::ptr;
@@ -22,6 +23,8 @@ pub struct Place {
     pub shared: *mut *mut c_void,
     /// True while the OS thread runs a kernel: names for host and device then mean the device's.
     pub in_kernel: *mut bool,
+    /// The name of the call of the library that the GPU thread is in. Null in programs that don't note it.
+    pub call: *mut Name,
 }
 
 impl Place {
@@ -34,6 +37,7 @@ impl Place {
         grid_dim: ptr::null_mut(),
         shared: ptr::null_mut(),
         in_kernel: ptr::null_mut(),
+        call: ptr::null_mut(),
     };
 
     /// What is the same for all blocks of the grid that this OS thread runs.
@@ -47,6 +51,10 @@ impl Place {
             self.grid_dim.write(grid.grid_dim());
             self.shared.write(shared.cast());
             self.in_kernel.write(true);
+            // A block that was given up may have left one.
+            if !self.call.is_null() {
+                self.call.write(Name::NONE);
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 //! The rewriter against texts written by hand, against generated ones, and through a real compiler.
 mod compiled;
 mod golden;
+mod host_calls;
 mod os_threads;
 mod unchanged;
 

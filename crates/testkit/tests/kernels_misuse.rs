@@ -1,0 +1,212 @@
+//! Kernels that use the library wrongly: a line names the call as the program does, and what is wrong with it, where a GPU
+//! would hang or give wrong bytes.
+use dushmem_testkit::job::Job;
+use dushmem_testkit::kernels::{Program, all_right};
+use std::time::Duration;
+
+/// Kernel of partial_calls.cu, exit code, parts of the one line.
+const PARTIAL: &[(&str, i32, &[&str])] = &[
+    (
+        "ended",
+        1,
+        &[
+            ": nvshmemx_putmem_block: 10 of the 64 threads of the block make this call, and all have to: \
+         10 threads, (0, 0, 0) to (9, 0, 0), wait in nvshmemx_putmem_block; 54 have ended (kernel",
+            "block (0, 0, 0))",
+        ],
+    ),
+    (
+        "at_barrier",
+        1,
+        &[
+            ": nvshmemx_int_put_nbi_block: 10 of the 64 threads of the block make this call, and all have to: ",
+            "54 threads, (0, 0, 0) to (53, 0, 0), wait in __syncthreads",
+            "10 threads, (54, 0, 0) to (63, 0, 0), wait in nvshmemx_int_put_nbi_block",
+        ],
+    ),
+    (
+        "elsewhere",
+        1,
+        &[
+            ": nvshmemx_barrier_all_block: 63 of the 64 threads of the block make this call, and all have to: ",
+            "63 threads, (0, 0, 0) to (63, 0, 0), wait in nvshmemx_barrier_all_block",
+            "thread (7, 0, 0) waits in nvshmemx_int_sum_reduce_block",
+        ],
+    ),
+    (
+        "early",
+        1,
+        &[
+            ": nvshmemx_barrier_all_block: 63 of the 64 threads of the block make this call, and all have to: ",
+            "; 1 has ended (kernel",
+        ],
+    ),
+    (
+        "lanes_ended",
+        1,
+        &[": nvshmemx_int_get_warp: 8 of the 32 lanes of warp 1 make this call, and all have to: \
+         lanes 0 to 7 wait in it; lanes 8 to 31 have ended (kernel"],
+    ),
+    (
+        "lanes_at_syncwarp",
+        1,
+        &[
+            ": nvshmemx_int_put_warp: 2 of the 32 lanes of warp ",
+            " make this call, and all have to: lanes 30 to 31 wait in it; lanes 0 to 29 wait in __syncwarp (kernel",
+        ],
+    ),
+    (
+        "lanes_at_barrier",
+        134,
+        &[
+            "nobody can go on: ",
+            "8 threads, (0, 0, 0) to (7, 0, 0), wait in nvshmemx_int_put_warp",
+            "56 threads, (8, 0, 0) to (63, 0, 0), wait in __syncthreads",
+            "wait in nvshmemx_int_put_warp (mask 0xffffffff) for lanes 8 to 31",
+        ],
+    ),
+    ("lanes_shuffle", 134, &["nvshmemx_int_put_warp", "other lanes of the mask wait in"]),
+];
+
+/// The job ends with the code and a line that has all of the words.
+#[track_caller]
+fn tells(job: Job, code: i32, words: &[&str]) {
+    let outcome = job.run();
+    let told = |line: &str| words.iter().all(|word| line.contains(word));
+    assert!(outcome.code == code && outcome.stderr.lines().any(told), "{code}, {words:?}: {outcome:#?}");
+}
+
+#[test]
+fn calls_that_only_some_threads_make() {
+    let fibers = Program::suite("partial_calls.cu");
+    let os_threads = Program::of(&["tests/kernels/partial_calls.cu"], &["-fdushmem-os-threads"]);
+    for program in [&fibers, &os_threads] {
+        for &(kernel, code, words) in PARTIAL {
+            tells(program.job(1).args([kernel]), code, words);
+            tells(program.job(2).args([kernel]), code, &words[..1]);
+        }
+        for (pes, seed) in [(1, "1"), (2, "2"), (3, "3")] {
+            all_right(program.job(pes).args(["right"]).env("DUSHMEM_EMU_SEED", seed));
+        }
+        all_right(program.job(2).args(["right"]));
+    }
+    // Whatever the order in which they come.
+    for seed in 1..=5 {
+        for &(kernel, code, words) in &PARTIAL[..4] {
+            tells(fibers.job(1).args([kernel]).env("DUSHMEM_EMU_SEED", seed.to_string()), code, words);
+        }
+    }
+}
+
+#[test]
+fn threads_that_wait_elsewhere_are_told_about() {
+    let program = Program::suite("partial_calls.cu");
+    let job = Job::dushrun().words("--timeout 2 -n 1").args([program.path()]).args(["waiting"]);
+    let outcome = job.env("DUSHMEM_EMU_WATCHDOG", "0.3").run();
+    for words in [
+        "no progress for 0.",
+        "5 threads, (0, 0, 0) to (4, 0, 0), wait in nvshmemx_putmem_block; 59 threads, (5, 0, 0) to (63, 0, 0), \
+         wait in nvshmem_int_wait_until on the word at 0x",
+    ] {
+        assert!(outcome.stderr.contains(words), "{outcome:#?}");
+    }
+}
+
+/// Kernel of differing_calls.cu, and what is said about the calls of PE `a`, and of PE `b`, which is the last one.
+const DIFFERING: &[(&str, &str, &str)] = &[
+    ("barrier_and_reduce", "nvshmem_barrier_all", "nvshmem_int_sum_reduce of 5 elements (20 bytes)"),
+    (
+        "lengths",
+        "nvshmemx_int_sum_reduce_block of 5 elements (20 bytes)",
+        "nvshmemx_int_sum_reduce_block of 6 elements (24 bytes)",
+    ),
+    (
+        "none_and_some",
+        "nvshmem_int_fcollect of 0 elements (0 bytes)",
+        "nvshmem_int_fcollect of 3 elements (12 bytes)",
+    ),
+    (
+        "roots",
+        "nvshmem_int_broadcast of 40 elements (160 bytes) from root 0",
+        "nvshmem_int_broadcast of 40 elements (160 bytes) from root 1",
+    ),
+    (
+        "no_root",
+        "nvshmem_int_broadcast of 40 elements (160 bytes) from root 0",
+        "nvshmem_int_broadcast of 40 elements (160 bytes) from root 17",
+    ),
+    (
+        "operations",
+        "nvshmem_int_min_reduce of 5 elements (20 bytes)",
+        "nvshmem_int_max_reduce of 5 elements (20 bytes)",
+    ),
+    (
+        "types",
+        "nvshmem_int_sum_reduce of 5 elements (20 bytes)",
+        "nvshmem_float_sum_reduce of 5 elements (20 bytes)",
+    ),
+    ("templates", "exscan of 5 elements (20 bytes)", "inscan of 5 elements (20 bytes)"),
+    (
+        "moves",
+        "nvshmemx_int_fcollect_warp of 5 elements (20 bytes)",
+        "nvshmem_int_alltoall of 5 elements (20 bytes)",
+    ),
+    ("part", "nvshmem_barrier", "nvshmem_team_sync"),
+];
+
+#[test]
+fn collectives_that_differ_between_members() {
+    let program = Program::suite("differing_calls.cu");
+    for &(kernel, one, other) in DIFFERING {
+        for pes in [2, 3] {
+            // A team of one PE agrees with itself.
+            if (kernel, pes) == ("part", 2) {
+                continue;
+            }
+            let job = program.job(pes).args([kernel]).limit(Duration::from_secs(20));
+            let last = pes - 1;
+            // Those that agree are neighbours of both.
+            let outcome = job.run();
+            let told = |pe: usize| {
+                format!(
+                    ": PEs disagree: PE {pe} calls {one}, PE {last} calls {other}; every member must make the same calls \
+                     in the same order (kernel "
+                )
+            };
+            let found = (0..last).any(|pe| outcome.stderr.contains(&told(pe)));
+            assert!(outcome.code == 4 && found, "{kernel}, {pes}: {outcome:#?}");
+        }
+    }
+    for pes in [2, 3, 5] {
+        all_right(program.job(pes).args(["right"]));
+        all_right(program.job(pes).args(["right"]).env("DUSHMEM_EMU_SEED", "3"));
+    }
+    all_right(program.job(3).args(["right"]).env("DUSHMEM_EMU_REMOTE", "1"));
+    all_right(program.job(3).args(["right"]).env("DUSHMEM_TRANSPORT", "loopback"));
+    let job = program.job(2).args(["lengths"]).env("DUSHMEM_TRANSPORT", "loopback");
+    tells(
+        job,
+        4,
+        &["PEs disagree: PE 0 calls nvshmemx_int_sum_reduce_block of 5 elements (20 bytes), PE 1 "],
+    );
+}
+
+/// Exit code and a part of the line about each case of call_names.cu.
+const NAMED: [(i32, &str); 8] = [
+    (4, ": nvshmemx_int_sum_reduce_block: dest = 0x"),
+    (1, ": nvshmemx_putmem_signal_nbi_warp: sig_op = 7: "),
+    (1, ": nvshmem_int_p: pe = 99: "),
+    (4, ": nvshmem_int_wait_until: "),
+    (0, ": nvshmem_barrier: team = 4321: no team of this PE"),
+    (0, ": nvshmem_int_broadcast: PE_root = 17: no PE of the team"),
+    (4, ": nvshmem_int_atomic_fetch_add: "),
+    (4, ": p: dest = 0x"),
+];
+
+#[test]
+fn calls_are_named_as_the_program_names_them() {
+    let program = Program::suite("call_names.cu");
+    for (case, &(code, words)) in NAMED.iter().enumerate() {
+        tells(program.job(1).args([case.to_string()]), code, &[words]);
+    }
+}
