@@ -100,7 +100,7 @@ impl Broadcasts {
             return self.line.wait(epoch, &self.policy, None, none) == Agreement::Same;
         };
         let tag = 8 + root as u32;
-        let ahead = Ahead { line: &self.line, posts: &self.posts[root], members, epoch, tag };
+        let ahead = Ahead { line: &self.line, posts: &self.posts[root], members, epoch, tag, next: false };
         let cargo = &self.cargo[root][(epoch % AHEAD) as usize];
         if me == root {
             // A race with a member that still reads what stood there would be found here.

@@ -4,7 +4,7 @@
 //! member finds everybody's slot by address arithmetic; the counted line of rank 0 is the one used.
 //! Teams are made by [`crate::split`], which is collective over a parent only, and by [`crate::meeting`], which
 //! needs no parent.
-use crate::coll::agreed::Agreed;
+use crate::coll::agreed::{Agreed, Order};
 use crate::coll::device_slot::DeviceSlot;
 use crate::coll::slot::{Epoch, TeamSlot};
 use crate::device::KernelTeam;
@@ -71,6 +71,7 @@ pub struct Team {
     turn: AtomicU32,
     /// Broadcasts that may run ahead.
     agreed: Agreed,
+    roots: Order,
     meets: Meets,
     /// Bytes up to which data travel in payload buffers: the same on all members.
     small: usize,
@@ -110,6 +111,7 @@ impl Team {
             released: AtomicU32::new(epoch),
             turn: AtomicU32::new(0),
             agreed: Agreed::new(),
+            roots: Order::new(),
             meets: Meets::Slot(line),
             small: 0,
             kernel_base: 0,
@@ -188,6 +190,7 @@ impl Team {
             released: AtomicU32::new(0),
             turn: AtomicU32::new(0),
             agreed: Agreed::none(),
+            roots: Order::none(),
             meets: Meets::Array(psync),
             small: 0,
             kernel_base: 0,
@@ -243,6 +246,12 @@ impl Team {
     #[inline]
     pub(crate) fn agreed(&self) -> &Agreed {
         &self.agreed
+    }
+
+    /// Who is root after whom.
+    #[inline]
+    pub(crate) fn roots(&self) -> &Order {
+        &self.roots
     }
 }
 

@@ -1,5 +1,5 @@
-//! Which broadcasts of a team may run ahead of those who make another call.
-use std::sync::atomic::{AtomicU64, Ordering};
+//! What is known of a team's broadcasts: which may run ahead of those who make another call, and who is root after whom.
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// Broadcasts that are remembered, by size and root.
 const KNOWN: usize = 64;
@@ -45,6 +45,39 @@ impl Agreed {
     }
 }
 
+/// Roots of which it is remembered who followed.
+const ROOTS: usize = 64;
+
+/// In which order the members of a team are roots, as far as it has shown.
+///
+/// A broadcast comes to its end only once its root has been given a CPU, and the roots before it. So with more PEs than CPUs
+/// it is worth while that the one which is next does not give its CPU away just before its turn.
+#[derive(Debug)]
+pub(crate) struct Order {
+    last: AtomicU32,
+    next: Box<[AtomicU32]>,
+}
+
+impl Order {
+    pub(crate) fn new() -> Order {
+        Order { last: AtomicU32::new(0), next: (0..ROOTS).map(|_| AtomicU32::new(u32::MAX)).collect() }
+    }
+
+    /// For those that note nothing.
+    pub(crate) fn none() -> Order {
+        Order { last: AtomicU32::new(0), next: Box::default() }
+    }
+
+    /// Notes that `root` is root now, and gives who was after it the last time.
+    #[inline]
+    pub(crate) fn after(&self, root: u32) -> Option<u32> {
+        let last = self.last.load(Ordering::Relaxed);
+        self.last.store(root, Ordering::Relaxed);
+        self.next.get(last as usize % ROOTS)?.store(root, Ordering::Relaxed);
+        Some(self.next.get(root as usize % ROOTS)?.load(Ordering::Relaxed))
+    }
+}
+
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
@@ -62,5 +95,15 @@ mod tests {
         let none = Agreed::none();
         none.note(8, 0);
         assert!(!none.has(8, 0));
+    }
+
+    #[test]
+    fn roots_follow_each_other_as_they_did() {
+        let order = Order::new();
+        let known = |root: u32| order.after(root).filter(|&next| next != u32::MAX);
+        assert_eq!([0, 2, 1, 0, 2, 1].map(known), [Some(0), None, None, Some(2), Some(1), Some(0)]);
+        // Of one that is root again and again it is known, too.
+        assert_eq!([1, 1].map(known), [Some(1), Some(1)]);
+        assert_eq!(Order::none().after(1), None);
     }
 }

@@ -37,6 +37,7 @@ impl World {
             members: team.n_pes() as u32,
             epoch,
             tag: self.sign_for(team, sign),
+            next: team.roots().after(root as u32) == Some(team.my_pe() as u32),
         };
         let cargo = ahead.posts.cargo(epoch);
         if is_root {

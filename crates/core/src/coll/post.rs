@@ -2,7 +2,7 @@
 use crate::atomics::{AtomicU32, AtomicU64, Ordering, park};
 use crate::job::{WaitRecord, WaitSlot};
 use crate::sync::{AHEAD, Agreement, SyncLine, limit_in_fiber};
-use crate::wait::{SpinPolicy, wait_for};
+use crate::wait::{SpinPolicy, hold, wait_for};
 use core::cell::UnsafeCell;
 
 /// Bytes that a post carries.
@@ -130,6 +130,8 @@ pub struct Ahead<'a> {
     pub epoch: u32,
     /// Which call, which size, which root.
     pub tag: u32,
+    /// Whether this member is likely to be the next root.
+    pub next: bool,
 }
 
 impl Ahead<'_> {
@@ -187,6 +189,11 @@ impl Ahead<'_> {
         // Where members differ it may come to nothing. Who sees the release sees what was posted before it.
         let vain = || self.line.is_released(self.epoch) && self.line.found(self.epoch) == Agreement::Differ;
         let over = || there().then_some(true).or_else(|| vain().then(&there));
+        if self.next
+            && let Some(value) = hold(policy, over)
+        {
+            return value;
+        }
         wait_for(policy, slot, record, over, |_nap| {
             self.posts.sleepers.fetch_add(1, Ordering::SeqCst);
             crate::atomics::fence_for_loom();
