@@ -248,8 +248,8 @@ fn wait_in_fiber<R>(
 /// About three switches between PEs that share a CPU.
 const HOLD: Duration = Duration::from_micros(5);
 
-/// Calls `ready` for a moment before the caller waits, who is the next that others wait for: where PEs outnumber CPUs it keeps
-/// its CPU, since it would get it back only after all that share it, none of which can do anything before.
+/// Calls `ready` for a moment before a wait after which others wait for this PE. Where PEs outnumber CPUs it keeps its CPU so
+/// long: it would get it back only after all that share it, most of which can do nothing before.
 #[inline]
 pub fn hold<R>(policy: &SpinPolicy, mut ready: impl FnMut() -> Option<R>) -> Option<R> {
     if cfg!(loom) || !policy.crowded() || in_fiber() {

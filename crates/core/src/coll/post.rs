@@ -5,8 +5,9 @@ use crate::sync::{AHEAD, Agreement, SyncLine, limit_in_fiber};
 use crate::wait::{SpinPolicy, hold, wait_for};
 use core::cell::UnsafeCell;
 
-/// Bytes that a post carries.
-pub const CARGO: usize = if cfg!(loom) { 8 } else { 2096 };
+/// Bytes that a post carries. Measured on two CPUs with 2, 4 and 8 PEs: at 256 bytes this is the faster way by a quarter, at
+/// 2 KiB by a third the slower one than reading the source, and at 1 KiB as fast.
+pub const CARGO: usize = if cfg!(loom) { 8 } else { 1008 };
 
 /// One post of a root. All-zero bytes are the initial state.
 #[repr(C, align(64))]

@@ -64,7 +64,7 @@ struct Told {
     len: AtomicU64,
     text: UnsafeCell<[u8; TEXT]>,
     /// To whole pages.
-    _rest: [u8; 432],
+    _rest: [u8; 1456],
 }
 
 #[repr(C)]
