@@ -223,6 +223,12 @@ int main(int argc, char **argv) {
   }
   if (is("exits_early") && me == last) return 3;
   if (is("leaves_without_finalize") && me == last) return 0;
+  if (is("leaves_as_root")) {
+    /* The first one waits for all, the second for its root alone. */
+    FT(long, broadcast)(K(TEAM_WORLD), heap, heap + 8, 1, last);
+    if (me == last) return 0;
+    FT(long, broadcast)(K(TEAM_WORLD), heap, heap + 8, 1, last);
+  }
   if (is("aborts") && me == last) abort();
   if (is("crashes") && me == last) *(volatile int *)8 = 1;
   if (is("global_exit")) {

@@ -4,10 +4,12 @@
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test -p dushmem-core --lib --release loom`
 use crate::atomics::{AtomicU32, AtomicU64, Ordering};
+use crate::coll::post::{Ahead, Posts};
 use crate::job::WaitRecord;
 use crate::proxy::ring::{Descriptor, Reply, Ring, WORDS};
-use crate::sync::{Agreement, SyncLine};
+use crate::sync::{AHEAD, Agreement, SyncLine};
 use crate::wait::{Doorbell, SpinPolicy};
+use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use std::time::Duration;
 
@@ -61,6 +63,134 @@ fn two_members_three_epochs() {
 #[test]
 fn three_members_two_epochs() {
     check(2, || synchronise(3, 2, 1));
+}
+
+/// A team that broadcasts, and what its members post as roots, which is no atomic.
+struct Broadcasts {
+    line: SyncLine,
+    policy: SpinPolicy,
+    posts: Vec<Posts>,
+    cargo: Vec<Vec<UnsafeCell<u32>>>,
+}
+
+/// One call of a team.
+#[derive(Clone, Copy, PartialEq)]
+enum Step {
+    /// Of this root, which goes on; `true`: when all have read.
+    Broadcast(usize, bool),
+    /// All wait for all.
+    Sync,
+}
+
+impl Broadcasts {
+    /// One call of member `me`, the `epoch`th; false where it is told that others make another one.
+    fn call(&self, me: usize, epoch: u32, step: Step, released: &mut u32) -> bool {
+        let members = self.posts.len() as u32;
+        let none = WaitRecord::default;
+        if !SyncLine::has_room(epoch, *released) {
+            *released = self.line.wait_for_room(epoch, &self.policy, None, none);
+        }
+        let Step::Broadcast(root, reads_source) = step else {
+            match self.line.count(members, epoch, 7) {
+                Some(true) => self.line.release(epoch),
+                Some(false) => self.part(epoch),
+                None => {}
+            }
+            *released = epoch;
+            return self.line.wait(epoch, &self.policy, None, none) == Agreement::Same;
+        };
+        let tag = 8 + root as u32;
+        let ahead = Ahead { line: &self.line, posts: &self.posts[root], members, epoch, tag, next: false };
+        let cargo = &self.cargo[root][(epoch % AHEAD) as usize];
+        if me == root {
+            // A race with a member that still reads what stood there would be found here.
+            cargo.with_mut(|cargo| unsafe { *cargo = epoch });
+            ahead.post();
+        }
+        if ahead.arrive() == Some(false) {
+            self.part(epoch);
+            return false;
+        }
+        if me == root {
+            return !reads_source || ahead.wait_for_readers(&self.policy, None, none);
+        }
+        if !ahead.wait_for_root(&self.policy, None, none) {
+            return false;
+        }
+        cargo.with(|cargo| assert_eq!(unsafe { *cargo }, epoch));
+        if reads_source {
+            ahead.acknowledge();
+        }
+        true
+    }
+
+    fn part(&self, epoch: u32) {
+        self.line.release_differing(epoch, true);
+        self.posts.iter().for_each(Posts::ring);
+    }
+}
+
+/// `members` make these calls; `odd`: but the last one makes another in that epoch. Everybody has been told at the end.
+fn broadcast(members: usize, steps: &'static [Step], odd: Option<(u32, Step)>, preemptions: usize) {
+    check(preemptions, move || {
+        let team = Arc::new(Broadcasts {
+            line: SyncLine::new(),
+            policy: SpinPolicy::new(members, 1),
+            posts: (0..members).map(|_| Posts::new()).collect(),
+            cargo: (0..members).map(|_| (0..AHEAD).map(|_| UnsafeCell::new(0)).collect()).collect(),
+        });
+        let member = move |me: usize, team: &Broadcasts| {
+            let (mut released, mut told) = (0, 0);
+            for (step, epoch) in steps.iter().zip(1..) {
+                let other = odd.filter(|&(at, _)| at == epoch && me + 1 == members);
+                let step = other.map_or(*step, |(_, step)| step);
+                told += u32::from(!team.call(me, epoch, step, &mut released));
+            }
+            assert_eq!(told > 0, odd.is_some());
+        };
+        let others: Vec<_> = (1..members)
+            .map(|me| {
+                let team = Arc::clone(&team);
+                loom::thread::spawn(move || member(me, &team))
+            })
+            .collect();
+        member(0, &team);
+        others.into_iter().for_each(|other| other.join().unwrap());
+        assert_eq!(team.line.released_epoch(), steps.len() as u32);
+    });
+}
+
+#[test]
+fn a_root_goes_round_its_posts() {
+    use Step::Broadcast;
+    broadcast(2, &[Broadcast(0, false), Broadcast(0, false), Broadcast(0, false)], None, 3);
+}
+
+#[test]
+fn roots_in_turn_and_a_synchronisation() {
+    use Step::{Broadcast, Sync};
+    broadcast(2, &[Broadcast(0, false), Broadcast(1, false), Sync, Broadcast(0, false)], None, 2);
+}
+
+#[test]
+fn two_members_read_the_source_of_a_third() {
+    use Step::Broadcast;
+    broadcast(3, &[Broadcast(2, true), Broadcast(1, false)], None, 2);
+}
+
+#[test]
+fn a_root_waits_for_the_one_that_reads_its_source() {
+    use Step::Broadcast;
+    broadcast(2, &[Broadcast(0, true), Broadcast(0, true)], None, 3);
+}
+
+#[test]
+fn who_went_on_is_told_of_a_member_that_differs() {
+    use Step::{Broadcast, Sync};
+    broadcast(2, &[Broadcast(0, false), Sync], Some((1, Broadcast(1, false))), 2);
+    broadcast(2, &[Broadcast(0, false), Sync], Some((1, Sync)), 2);
+    broadcast(2, &[Broadcast(1, false), Sync], Some((1, Broadcast(0, true))), 2);
+    broadcast(3, &[Broadcast(1, false), Sync], Some((1, Broadcast(0, false))), 1);
 }
 
 struct Words {

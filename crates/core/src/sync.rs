@@ -2,21 +2,34 @@
 use crate::atomics::{AtomicU32, AtomicU64, Ordering, park};
 use crate::job::{WaitRecord, WaitSlot};
 use crate::wait::{SpinPolicy, wait_for};
+use std::time::Duration;
 
-/// One cache line to arrive at, one to be released by. All-zero bytes are the initial state.
+/// Synchronisations that a member may have arrived at since the last one that all have: some don't wait for all.
+pub const AHEAD: u32 = if cfg!(loom) { 2 } else { 16 };
+/// A member that is as far ahead sleeps until the others have caught up with so many at once.
+const ROUND: u32 = AHEAD / 2;
+
+/// Cache lines to arrive at, one to be released by. All-zero bytes are the initial state.
 ///
 /// Members arrive by one addition, which counts them and sums up their *tags* (which call, which size):
 /// the last one sees whether all tags were the same, releases the others and wakes those that sleep.
 /// Epochs count the synchronisations, so that consecutive ones need no reset in between.
+///
+/// A member that need not wait for all arrives and goes on, at most to epoch [`AHEAD`] behind the last one that is released
+/// ([`SyncLine::has_room`]). Each epoch has all arrivals before the next one can, so releases come in order.
 #[repr(C, align(64))]
 #[derive(Debug)]
 pub struct SyncLine {
-    arrived: AtomicU64,
-    _other_line: [u64; 7],
+    arrived: [AtomicU64; AHEAD as usize],
     released: AtomicU32,
     sleepers: AtomicU32,
     differ: [AtomicU32; 2],
-    _rest: [u64; 6],
+    /// Members that went on were not told that an epoch differed: the next that all wait for says so.
+    untold: AtomicU32,
+    /// What those sleep on that are too far ahead.
+    room: AtomicU32,
+    room_sleepers: AtomicU32,
+    _rest: [u32; 9],
 }
 
 /// The upper 16 bits count arrivals, the lower 48 sum up the tags of at most 2^16 members.
@@ -61,12 +74,14 @@ impl SyncLine {
     /// A line at which nobody has arrived.
     pub fn new() -> SyncLine {
         SyncLine {
-            arrived: AtomicU64::new(0),
-            _other_line: [0; 7],
+            arrived: core::array::from_fn(|_| AtomicU64::new(0)),
             released: AtomicU32::new(0),
             sleepers: AtomicU32::new(0),
             differ: [AtomicU32::new(0), AtomicU32::new(0)],
-            _rest: [0; 6],
+            untold: AtomicU32::new(0),
+            room: AtomicU32::new(0),
+            room_sleepers: AtomicU32::new(0),
+            _rest: [0; 9],
         }
     }
 
@@ -75,16 +90,52 @@ impl SyncLine {
     /// to each member that has waited.
     #[inline]
     pub fn arrive(&self, members: u32, epoch: u32, tag: u32) {
-        let mine = arrival(tag);
-        let sum = self.arrived.fetch_add(mine, Ordering::AcqRel).wrapping_add(mine);
-        if arrived(sum) != u64::from(members) {
-            return;
+        match self.count(members, epoch, tag) {
+            None => {}
+            Some(true) => self.release(epoch),
+            Some(false) => self.release_differing(epoch, false),
         }
-        let same = all_with(sum, members.into(), tag);
+    }
+
+    /// Counts the arrival. The last one learns whether all came with the same tag; it has to release the others.
+    #[inline]
+    pub fn count(&self, members: u32, epoch: u32, tag: u32) -> Option<bool> {
+        let mine = arrival(tag);
+        let word = &self.arrived[(epoch % AHEAD) as usize];
+        let sum = word.fetch_add(mine, Ordering::AcqRel).wrapping_add(mine);
+        if arrived(sum) != u64::from(members) {
+            return None;
+        }
+        word.store(0, Ordering::Relaxed);
+        Some(all_with(sum, members.into(), tag))
+    }
+
+    /// Releases the members, who all came for the same and wait for all.
+    #[inline]
+    pub fn release(&self, epoch: u32) {
+        // Only the last to arrive at an epoch writes this, and before it arrives at the next one.
+        let untold = self.untold.load(Ordering::Relaxed) != 0;
+        if untold {
+            self.untold.store(0, Ordering::Relaxed);
+        }
+        self.release_all(epoch, untold);
+    }
+
+    /// Releases the members of an epoch that differs. `went_on`: some of them don't wait for all, and are told by the
+    /// next epoch that all wait for.
+    #[cold]
+    pub fn release_differing(&self, epoch: u32, went_on: bool) {
+        self.untold.store(u32::from(went_on), Ordering::Relaxed);
+        self.release_all(epoch, true);
+        // Who is ahead may sleep for an epoch that would have been released otherwise.
+        self.make_room();
+    }
+
+    #[inline]
+    fn release_all(&self, epoch: u32, differ: bool) {
         // Two flags in turn: this one is read again only by members that have all arrived since.
         // They hold the epoch: a member of a destroyed team may look late, when others use the line again.
-        self.differ[epoch as usize % 2].store(if same { 0 } else { epoch }, Ordering::Relaxed);
-        self.arrived.store(0, Ordering::Relaxed);
+        self.differ[epoch as usize % 2].store(if differ { epoch } else { 0 }, Ordering::Relaxed);
         // Sequentially consistent, as is the sleepers' side: either the sleeper is seen here, or it sees
         // the release before it sleeps.
         self.released.swap(epoch, Ordering::SeqCst);
@@ -92,6 +143,27 @@ impl SyncLine {
         if self.sleepers.load(Ordering::SeqCst) != 0 {
             park::wake_all(&self.released);
         }
+    }
+
+    /// Ends an epoch in which all came for the same and nobody waits for all: only those who are too far ahead wait for
+    /// it, and one in so many of them.
+    #[inline]
+    pub fn release_ahead(&self, epoch: u32) {
+        self.differ[epoch as usize % 2].store(0, Ordering::Relaxed);
+        if !epoch.is_multiple_of(ROUND) {
+            return self.released.store(epoch, Ordering::Release);
+        }
+        self.released.swap(epoch, Ordering::SeqCst);
+        crate::atomics::fence_for_loom();
+        if self.room_sleepers.load(Ordering::SeqCst) != 0 {
+            self.make_room();
+        }
+    }
+
+    #[cold]
+    fn make_room(&self) {
+        self.room.fetch_add(1, Ordering::SeqCst);
+        park::wake_all(&self.room);
     }
 
     /// True once all members have arrived at synchronisation `epoch`.
@@ -105,6 +177,41 @@ impl SyncLine {
         self.released.load(Ordering::Acquire)
     }
 
+    /// Whether a member may arrive at `epoch`, where `released` have been: all have left the epoch whose place it takes,
+    /// and what was written for it is read.
+    #[inline]
+    pub fn has_room(epoch: u32, released: u32) -> bool {
+        epoch.wrapping_sub(released) < AHEAD
+    }
+
+    /// Waits until a member may arrive at `epoch`, and gives what has been released by then. The slowest member never
+    /// waits here.
+    pub fn wait_for_room(
+        &self,
+        epoch: u32,
+        policy: &SpinPolicy,
+        slot: Option<&WaitSlot>,
+        record: impl Fn() -> WaitRecord,
+    ) -> u32 {
+        let released = self.released_epoch();
+        if Self::has_room(epoch, released) {
+            return released;
+        }
+        // Not for the first place that gets free, or each call would cost a sleep.
+        let until = epoch.wrapping_sub(AHEAD - 1 - ROUND / 2).wrapping_add(ROUND - 1) & !(ROUND - 1);
+        let there = || self.is_released(until).then_some(());
+        wait_for(policy, slot, record, there, |_nap| {
+            self.room_sleepers.fetch_add(1, Ordering::SeqCst);
+            crate::atomics::fence_for_loom();
+            let seen = self.room.load(Ordering::SeqCst);
+            if (self.released.load(Ordering::SeqCst).wrapping_sub(until) as i32) < 0 {
+                park::wait(&self.room, seen, limit_in_fiber());
+            }
+            self.room_sleepers.fetch_sub(1, Ordering::SeqCst);
+        });
+        self.released_epoch()
+    }
+
     /// Waits until all members have arrived.
     #[inline]
     pub fn wait(
@@ -115,6 +222,12 @@ impl SyncLine {
         record: impl Fn() -> WaitRecord,
     ) -> Agreement {
         wait_for(policy, slot, record, || self.is_released(epoch).then_some(()), |_nap| self.sleep(epoch));
+        self.found(epoch)
+    }
+
+    /// What the last to arrive at `epoch`, which is released, has found.
+    #[inline]
+    pub fn found(&self, epoch: u32) -> Agreement {
         let differ = self.differ[epoch as usize % 2].load(Ordering::Relaxed);
         if differ == epoch && epoch != 0 { Agreement::Differ } else { Agreement::Same }
     }
@@ -124,15 +237,16 @@ impl SyncLine {
         self.sleepers.fetch_add(1, Ordering::SeqCst);
         crate::atomics::fence_for_loom();
         let seen = self.released.load(Ordering::SeqCst);
-        if seen.wrapping_sub(epoch) as i32 >= 0 {
-            self.sleepers.fetch_sub(1, Ordering::SeqCst);
-            return;
+        if (seen.wrapping_sub(epoch) as i32) < 0 {
+            park::wait(&self.released, seen, limit_in_fiber());
         }
-        // In a fiber whose siblings all wait, somebody else of this very thread may have to run again.
-        let limit = crate::wait::in_fiber().then_some(std::time::Duration::from_millis(1));
-        park::wait(&self.released, seen, limit);
         self.sleepers.fetch_sub(1, Ordering::SeqCst);
     }
+}
+
+/// In a fiber whose siblings all wait, somebody else of this very thread may have to run again.
+pub(crate) fn limit_in_fiber() -> Option<Duration> {
+    crate::wait::in_fiber().then_some(Duration::from_millis(1))
 }
 
 /// Condenses what a call is (its kind, sizes, root) to a tag that members compare.

@@ -4,8 +4,9 @@
 //! member finds everybody's slot by address arithmetic; the counted line of rank 0 is the one used.
 //! Teams are made by [`crate::split`], which is collective over a parent only, and by [`crate::meeting`], which
 //! needs no parent.
+use crate::coll::agreed::{Agreed, Order};
 use crate::coll::device_slot::DeviceSlot;
-use crate::coll::slot::TeamSlot;
+use crate::coll::slot::{Epoch, TeamSlot};
 use crate::device::KernelTeam;
 use crate::env::DebugLevel;
 use crate::error::{Call, Error, Result};
@@ -64,6 +65,13 @@ pub struct Team {
     pes: Box<[u32]>,
     /// Synchronisations so far, as counted by rank 0's line.
     epoch: AtomicU32,
+    /// The last of them that this member knows all to have arrived at.
+    released: AtomicU32,
+    /// How many all have waited for, and agreed on.
+    turn: AtomicU32,
+    /// Broadcasts that may run ahead.
+    agreed: Agreed,
+    roots: Order,
     meets: Meets,
     /// Bytes up to which data travel in payload buffers: the same on all members.
     small: usize,
@@ -92,14 +100,18 @@ impl Team {
     /// A team in a slot. The line, that of rank 0's slot, has to stay mapped as long as the team is used.
     pub(crate) fn new(handle: i32, slot: usize, pes: Box<[u32]>, me: usize, line: *const SyncLine) -> Team {
         // SAFETY: the caller's line is mapped.
-        let epoch = AtomicU32::new(unsafe { &*line }.released_epoch());
+        let epoch = unsafe { &*line }.released_epoch();
         let (destroyed, config) = (AtomicBool::new(false), Mutex::default());
         Team {
             handle,
             slot,
             me,
             pes,
-            epoch,
+            epoch: AtomicU32::new(epoch),
+            released: AtomicU32::new(epoch),
+            turn: AtomicU32::new(0),
+            agreed: Agreed::new(),
+            roots: Order::new(),
             meets: Meets::Slot(line),
             small: 0,
             kernel_base: 0,
@@ -175,6 +187,10 @@ impl Team {
             me,
             pes,
             epoch: AtomicU32::new(0),
+            released: AtomicU32::new(0),
+            turn: AtomicU32::new(0),
+            agreed: Agreed::none(),
+            roots: Order::none(),
             meets: Meets::Array(psync),
             small: 0,
             kernel_base: 0,
@@ -195,11 +211,47 @@ impl Team {
     }
 
     /// Number of the next synchronisation.
-    pub(crate) fn next_epoch(&self) -> u32 {
+    pub(crate) fn next_epoch(&self) -> Epoch {
         // Collectives of one team are not called by two threads at a time, so load and store suffice.
-        let epoch = self.epoch.load(Ordering::Relaxed).wrapping_add(1);
-        self.epoch.store(epoch, Ordering::Relaxed);
-        epoch
+        let number = self.epoch.load(Ordering::Relaxed).wrapping_add(1);
+        self.epoch.store(number, Ordering::Relaxed);
+        Epoch { number, turn: self.next_turn() }
+    }
+
+    /// Which buffers the next synchronisation uses.
+    #[inline]
+    pub(crate) fn next_turn(&self) -> u32 {
+        self.turn.load(Ordering::Relaxed)
+    }
+
+    /// The last synchronisation that this member knows all to have arrived at.
+    #[inline]
+    pub(crate) fn released(&self) -> u32 {
+        self.released.load(Ordering::Relaxed)
+    }
+
+    /// All have arrived at synchronisation `number`.
+    #[inline]
+    pub(crate) fn saw(&self, number: u32) {
+        self.released.store(number, Ordering::Relaxed);
+    }
+
+    /// All have waited for the same synchronisation: the next one uses the other buffers.
+    #[inline]
+    pub(crate) fn turn(&self, epoch: Epoch) {
+        self.turn.store(epoch.turn ^ 1, Ordering::Relaxed);
+    }
+
+    /// Broadcasts that may run ahead.
+    #[inline]
+    pub(crate) fn agreed(&self) -> &Agreed {
+        &self.agreed
+    }
+
+    /// Who is root after whom.
+    #[inline]
+    pub(crate) fn roots(&self) -> &Order {
+        &self.roots
     }
 }
 
@@ -331,6 +383,8 @@ impl World {
         // Nobody may use the slot anew while another member is still in a collective.
         let agreed = self.synchronise(&team, Call::TeamDestroy, tag(&[Call::TeamDestroy as u64]), 0);
         team.destroyed.store(true, Ordering::Relaxed);
+        // SAFETY: the own slot, in mapped internals; all have read by now, and no other team has it yet.
+        unsafe { (*self.team_slot(team.slot(), self.my_pe() as usize)).posts.clear() };
         self.note(DebugLevel::Info, || format!("team {handle:#x} destroyed"));
         self.withdraw_on_device(team.slot());
         self.teams().remove(team.slot());

@@ -245,6 +245,29 @@ fn wait_in_fiber<R>(
     }
 }
 
+/// About three switches between PEs that share a CPU.
+const HOLD: Duration = Duration::from_micros(5);
+
+/// Calls `ready` for a moment before a wait after which others wait for this PE. Where PEs outnumber CPUs it keeps its CPU so
+/// long: it would get it back only after all that share it, most of which can do nothing before.
+#[inline]
+pub fn hold<R>(policy: &SpinPolicy, mut ready: impl FnMut() -> Option<R>) -> Option<R> {
+    if cfg!(loom) || !policy.crowded() || in_fiber() {
+        return None;
+    }
+    let start = Instant::now();
+    loop {
+        for _ in 0..16 {
+            if let Some(value) = ready() {
+                return Some(value);
+            }
+        }
+        if start.elapsed() >= HOLD {
+            return None;
+        }
+    }
+}
+
 /// Plain loads: a `pause` in this loop cost microseconds a hand-over in the VM that was measured.
 fn spin<R>(policy: &SpinPolicy, start: Instant, ready: &mut dyn FnMut() -> Option<R>) -> Option<R> {
     let limit = Duration::from_nanos(u64::from(policy.spin_ns()));

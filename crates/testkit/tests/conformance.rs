@@ -45,6 +45,7 @@ conformance! {
     context: options_and_operations, orders_of_their_own, of_teams, several_threads;
     coll: barriers(MANY), barriers_of_teams, broadcasts, back_to_back(MANY), gathers_and_exchanges, large,
         mismatches, bad_arguments_of_one_member, overlapping_buffers;
+    ahead: roots_go_on(MANY), mixed(MANY), teams_made_again, told_later;
     reduce: integers, floats, nan_and_negative_zero, sizes, unaligned, reproducible, mismatches, custom;
     uneven: collects, collects_that_are_refused, strided_exchanges, bad_strides;
     scan: sums, in_place, reduce_scatter, mismatches;

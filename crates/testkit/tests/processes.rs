@@ -5,7 +5,8 @@ use dushmem_core::window::HOST_BASE;
 use dushmem_core::world::{InitOptions, World};
 use dushmem_testkit::pe_test;
 use dushmem_testkit::suites::{
-    Backend, Pe, amo, coll, context, errors, heap, life, lock, loopback, order, reduce, rma, shm, team, until,
+    Backend, Pe, ahead, amo, coll, context, errors, heap, life, lock, loopback, order, reduce, rma, shm,
+    team, until,
 };
 use std::sync::Arc;
 
@@ -44,6 +45,9 @@ const COLLECTIVES: &[fn(&Pe)] = &[
     coll::mismatches,
     coll::bad_arguments_of_one_member,
     coll::overlapping_buffers,
+    ahead::roots_go_on,
+    ahead::mixed,
+    ahead::told_later,
     reduce::floats,
     reduce::nan_and_negative_zero,
     reduce::sizes,

@@ -1,8 +1,8 @@
 //! Barrier and sync, and what every other collective synchronises with.
-use super::slot::{Announced, PAYLOAD};
+use super::slot::{Announced, Epoch, PAYLOAD, TeamSlot};
 use crate::error::{Call, Error, Result, count_bytes};
 use crate::job::WaitRecord;
-use crate::sync::{Agreement, tag};
+use crate::sync::{Agreement, SyncLine, tag};
 use crate::team::{Meets, Team};
 use crate::world::World;
 
@@ -10,6 +10,8 @@ use crate::world::World;
 const REFUSED: u32 = 1 << 31;
 /// What is asked of members that disagree.
 pub(super) const SAME_CALLS: &str = "every member must make the same calls in the same order";
+/// Set in the number of an announced call that does not wait for all members.
+pub(super) const AHEAD: u32 = 1 << 30;
 /// Most bytes of what such a member tells the others of it.
 const REASON: usize = 1000;
 
@@ -60,41 +62,93 @@ impl World {
 
     /// Gives this member's next synchronisation its number and says what it is for.
     #[inline]
-    pub(crate) fn announce(&self, team: &Team, call: Call, detail: u64, argument: u64) -> u32 {
+    pub(crate) fn announce(&self, team: &Team, call: Call, detail: u64, argument: u64) -> Epoch {
         self.announce_as(team, call as u32, detail, argument)
     }
 
-    fn announce_as(&self, team: &Team, call: u32, detail: u64, argument: u64) -> u32 {
-        let Meets::Slot(_) = team.meets() else { return 0 };
+    pub(super) fn announce_as(&self, team: &Team, call: u32, detail: u64, argument: u64) -> Epoch {
+        let Meets::Slot(line) = team.meets() else { return Epoch::NONE };
         let epoch = team.next_epoch();
+        if !SyncLine::has_room(epoch.number, team.released()) {
+            // SAFETY: points to mapped internals; the world that made the team keeps them.
+            self.catch_up(team, unsafe { &*line }, call, detail, epoch);
+        }
         let what = Announced { call, detail, argument, empty_calls: self.empty_calls_for(team) };
         // SAFETY: the own slot, in mapped internals.
-        unsafe { &*self.team_slot(team.slot(), self.my_pe() as usize) }.say(epoch, what);
+        unsafe { &*self.team_slot(team.slot(), self.my_pe() as usize) }.say(epoch.number, what);
         epoch
     }
 
+    /// Waits for members that are far behind.
+    fn catch_up(&self, team: &Team, line: &SyncLine, call: u32, detail: u64, epoch: Epoch) {
+        let call = call & !(REFUSED | AHEAD);
+        let record = || WaitRecord { call, team: team.handle(), awaited: -1, address: 0, detail };
+        team.saw(line.wait_for_room(epoch.number, self.policy(), Some(self.wait_slot()), record));
+    }
+
     #[inline]
-    pub(crate) fn meet(&self, team: &Team, call: Call, sign: u32, detail: u64, epoch: u32) -> Result<()> {
+    pub(crate) fn meet(&self, team: &Team, call: Call, sign: u32, detail: u64, epoch: Epoch) -> Result<()> {
         let line = match team.meets() {
             // SAFETY: points to mapped internals; the world that made the team keeps them.
             Meets::Slot(line) => unsafe { &*line },
             Meets::Array(psync) => return self.meet_in_array(team, psync, call, sign),
         };
-        let sign = match self.empty_calls_for(team) {
-            0 => sign,
-            empty => tag(&[sign.into(), empty]),
-        };
-        line.arrive(team.n_pes() as u32, epoch, sign);
+        match line.count(team.n_pes() as u32, epoch.number, self.sign_for(team, sign)) {
+            None => {}
+            // Tags are sums of hashes, which differ for almost all different calls. Allocations have the time to
+            // look closer: heaps that drift apart would be found nowhere else.
+            Some(true) if !(is_exact(call) && self.differ(team, epoch.number)) => line.release(epoch.number),
+            Some(_) => self.part(team, line, epoch.number),
+        }
         let record =
             || WaitRecord { call: call as u32, team: team.handle(), awaited: -1, address: 0, detail };
-        let agreed = line.wait(epoch, self.policy(), Some(self.wait_slot()), record);
-        // Tags are sums of hashes, which differ for almost all different calls. Allocations have the time to
-        // look closer: heaps that drift apart would be found nowhere else.
-        let exact = (Call::Malloc as u32..=Call::Free as u32).contains(&(call as u32));
-        if agreed == Agreement::Same && !(exact && self.differ(team, epoch)) {
+        let agreed = line.wait(epoch.number, self.policy(), Some(self.wait_slot()), record);
+        team.saw(epoch.number);
+        if agreed == Agreement::Same {
+            team.turn(epoch);
             return Ok(());
         }
-        Err(self.disagreement(team, epoch))
+        Err(self.told(team))
+    }
+
+    /// The tag with which a member arrives.
+    #[inline]
+    pub(super) fn sign_for(&self, team: &Team, sign: u32) -> u32 {
+        match self.empty_calls_for(team) {
+            0 => sign,
+            empty => tag(&[sign.into(), empty]),
+        }
+    }
+
+    /// What the last to arrive does where members differ: it says how, and releases all of them, wherever they wait.
+    #[cold]
+    pub(super) fn part(&self, team: &Team, line: &SyncLine, epoch: u32) {
+        let members = 0..team.pes().len();
+        let went_on = members.clone().any(|rank| self.said(team, epoch, rank).call & AHEAD != 0);
+        // Members begin to count empty calls anew, the same everywhere.
+        let most = members.clone().map(|rank| self.said(team, epoch, rank).empty_calls).max();
+        self.slot_of(team, 0).tell(&self.disagreement(team, epoch), most.unwrap_or(0));
+        line.release_differing(epoch, went_on);
+        if went_on {
+            members.for_each(|rank| self.slot_of(team, rank).posts.ring());
+        }
+    }
+
+    /// What was told of members that differ.
+    #[cold]
+    pub(super) fn told(&self, team: &Team) -> Error {
+        let (text, most) = self.slot_of(team, 0).told();
+        if team.slot() == 0 {
+            self.set_empty_calls(most);
+        }
+        Error::Disagreement { text }
+    }
+
+    /// A member's slot.
+    #[inline]
+    pub(super) fn slot_of(&self, team: &Team, rank: usize) -> &TeamSlot {
+        // SAFETY: in mapped internals.
+        unsafe { &*self.team_slot(team.slot(), team.pes()[rank] as usize) }
     }
 
     /// Allocations of size zero, which don't synchronise, as far as `team` is concerned. They belong to the
@@ -112,13 +166,12 @@ impl World {
         if error != Error::NotInitialised {
             let text = error.to_string();
             let text = &text.as_bytes()[..text.len().min(REASON)];
-            let epoch = self.announce_as(team, call as u32 | REFUSED, text.len() as u64, 0);
+            // Members may be at another turn, if they go on.
+            let turn = team.next_turn();
+            let epoch = self.announce_as(team, call as u32 | REFUSED, text.len() as u64, turn.into());
             if let Meets::Slot(_) = team.meets() {
-                // SAFETY: the own buffer of this epoch, which nobody reads before the synchronisation.
-                unsafe {
-                    let own = (*self.team_slot(team.slot(), self.my_pe() as usize)).payload(epoch);
-                    own.copy_from_nonoverlapping(text.as_ptr(), text.len());
-                }
+                // SAFETY: the own buffer of this turn, which nobody reads before the synchronisation.
+                unsafe { self.own_payload(team, epoch).copy_from_nonoverlapping(text.as_ptr(), text.len()) };
             }
             let (page, me) = (self.boot().node_memory().1, self.my_pe() as usize);
             page.owe(me);
@@ -129,8 +182,7 @@ impl World {
 
     /// What the member of a rank announced.
     fn said(&self, team: &Team, epoch: u32, rank: usize) -> Announced {
-        // SAFETY: a member's slot, in mapped internals.
-        unsafe { &*self.team_slot(team.slot(), team.pes()[rank] as usize) }.said(epoch)
+        self.slot_of(team, rank).said(epoch)
     }
 
     fn differ(&self, team: &Team, epoch: u32) -> bool {
@@ -139,11 +191,11 @@ impl World {
     }
 
     /// Why a member's arguments are wrong, as it has told in its buffer.
-    fn refusal(&self, team: &Team, epoch: u32, rank: usize, len: usize) -> String {
-        let mut text = vec![0; len.min(REASON)];
-        // SAFETY: a member's buffer of this epoch, written before the synchronisation.
+    fn refusal(&self, team: &Team, rank: usize, said: Announced) -> String {
+        let mut text = vec![0; (said.detail as usize).min(REASON)];
+        // SAFETY: a member's buffer, written before it has arrived.
         unsafe {
-            let theirs = (*self.team_slot(team.slot(), team.pes()[rank] as usize)).payload(epoch);
+            let theirs = self.slot_of(team, rank).payload(said.argument as u32);
             text.as_mut_ptr().copy_from_nonoverlapping(theirs, text.len());
         }
         String::from_utf8_lossy(&text).into_owned()
@@ -151,16 +203,16 @@ impl World {
 
     /// Says who called what.
     #[cold]
-    fn disagreement(&self, team: &Team, epoch: u32) -> Error {
+    fn disagreement(&self, team: &Team, epoch: u32) -> String {
         let show = |rank: usize, what: Announced| {
-            let call = what.call & !REFUSED;
+            let call = what.call & !(REFUSED | AHEAD);
             let (name, pe) = (Call::name(call), team.pes()[rank]);
             let takes_size = (Call::Malloc as u32..=Call::Realloc as u32).contains(&call)
                 || (Call::Broadcast as u32..=Call::Reduce as u32).contains(&call)
                 || (Call::Alltoalls as u32..=Call::ReduceScatter as u32).contains(&call);
             match () {
-                _ if what.call != call => {
-                    let why = self.refusal(team, epoch, rank, what.detail as usize);
+                _ if what.call & REFUSED != 0 => {
+                    let why = self.refusal(team, rank, what);
                     format!("PE {pe} calls {name} with an argument that is wrong ({why})")
                 }
                 _ if call == Call::Broadcast as u32 => {
@@ -179,21 +231,15 @@ impl World {
         };
         let members = 0..team.pes().len();
         let first = self.said(team, epoch, 0);
-        // All have been told now, so the count of empty calls begins anew, the same everywhere.
-        if team.slot() == 0 {
-            let most = members.clone().map(|rank| self.said(team, epoch, rank).empty_calls).max();
-            self.set_empty_calls(most.unwrap_or(0));
-        }
         // A member that has made a mistake itself explains more than others that differ.
         let mut others = members.map(|rank| (rank, self.said(team, epoch, rank)));
         let refused = others.clone().find(|(_, what)| what.call & REFUSED != 0 && *what != first);
         let other = refused.or_else(|| others.find(|(_, what)| *what != first));
         let Some((rank, what)) = other else {
-            let text = format!(
+            return format!(
                 "{}, and others call it with other arguments; every member must pass the same",
                 show(0, first)
             );
-            return Error::Disagreement { text };
         };
         let mut text = format!("{}, {}", show(0, first), show(rank, what));
         let computes = [Call::Reduce as u32, Call::Scan as u32, Call::ReduceScatter as u32];
@@ -212,8 +258,7 @@ impl World {
                 team.pes()[fewer]
             );
         }
-        let text = format!("{text}; {SAME_CALLS}");
-        Error::Disagreement { text }
+        format!("{text}; {SAME_CALLS}")
     }
 
     /// Each member contributes equally many bytes, at most [`PAYLOAD`]; gives everybody's, by rank.
@@ -228,21 +273,23 @@ impl World {
         assert!(mine.len() <= PAYLOAD);
         let epoch = self.announce(team, call, detail, sign.into());
         // SAFETY: the own buffer of this epoch, which nobody reads before the synchronisation.
-        unsafe {
-            let own = (*self.team_slot(team.slot(), self.my_pe() as usize)).payload(epoch);
-            own.copy_from_nonoverlapping(mine.as_ptr(), mine.len());
-        }
+        unsafe { self.own_payload(team, epoch).copy_from_nonoverlapping(mine.as_ptr(), mine.len()) };
         self.meet(team, call, sign, detail, epoch)?;
         let mut all = vec![0u8; mine.len() * team.pes().len()];
         for (part, &pe) in all.chunks_exact_mut(mine.len().max(1)).zip(team.pes()) {
             // SAFETY: a member's buffer of this epoch, written before the synchronisation.
             unsafe {
-                let theirs = (*self.team_slot(team.slot(), pe as usize)).payload(epoch);
+                let theirs = self.payload_of(team, pe as usize, epoch);
                 part.as_mut_ptr().copy_from_nonoverlapping(theirs, part.len());
             }
         }
         Ok(all)
     }
+}
+
+/// Whether members compare more than tags.
+const fn is_exact(call: Call) -> bool {
+    call as u32 >= Call::Malloc as u32 && call as u32 <= Call::Free as u32
 }
 
 /// The tag of a collective that moves data.

@@ -4,6 +4,7 @@
 //! from the sources' own buffers, between a synchronisation that says that the sources are ready and one
 //! that says that they have been read.
 use super::barrier::data_tag;
+use super::slot::Epoch;
 use crate::coll::checks;
 use crate::context::Context;
 use crate::device_heap::Announce;
@@ -51,6 +52,10 @@ impl World {
             };
         }
         let is_root = team.my_pe() == root;
+        if bytes > 0 && team.agreed().has(bytes, root) {
+            // SAFETY: both were checked.
+            return unsafe { self.broadcast_ahead(team, dest, source, bytes, root) };
+        }
         let epoch = self.announce(team, call, bytes as u64, root as u64);
         if team.carries(bytes) {
             if is_root {
@@ -60,6 +65,7 @@ impl World {
             self.meet(team, call, sign, bytes as u64, epoch)?;
             // SAFETY: the root's buffer of this epoch; the destination was checked.
             unsafe { mapped::copy(dest, self.payload_of(team, root_pe, epoch), bytes) };
+            team.agreed().note(bytes, root);
             return Ok(());
         }
         self.meet(team, call, sign, bytes as u64, epoch)?;
@@ -69,7 +75,9 @@ impl World {
             unsafe { self.fetch(root_pe, dest, source as usize, bytes) };
         }
         let epoch = self.announce(team, call, bytes as u64, root as u64);
-        self.meet(team, call, sign, bytes as u64, epoch)
+        self.meet(team, call, sign, bytes as u64, epoch)?;
+        team.agreed().note(bytes, root);
+        Ok(())
     }
 
     /// Concatenates `bytes` bytes at `source` of every member, by rank, at `dest` of every member.
@@ -188,13 +196,13 @@ impl World {
         (0..n).map(move |i| (team.me() + i) % n).map(move |rank| (rank, team.pes()[rank] as usize))
     }
 
-    pub(super) fn own_payload(&self, team: &Team, epoch: u32) -> *mut u8 {
+    pub(super) fn own_payload(&self, team: &Team, epoch: Epoch) -> *mut u8 {
         self.payload_of(team, self.my_pe() as usize, epoch)
     }
 
-    pub(super) fn payload_of(&self, team: &Team, pe: usize, epoch: u32) -> *mut u8 {
+    pub(super) fn payload_of(&self, team: &Team, pe: usize, epoch: Epoch) -> *mut u8 {
         // SAFETY: the slot lies in mapped internals.
-        unsafe { (*self.team_slot(team.slot(), pe)).payload(epoch) }
+        unsafe { (*self.team_slot(team.slot(), pe)).payload(epoch.turn) }
     }
 
     /// Both buffers of a collective, which are own symmetric memory, apart or, `in_place`, the same. True if one of them

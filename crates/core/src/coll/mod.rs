@@ -8,17 +8,21 @@
 //! | [`barrier`] | barrier, sync, and the counted synchronisation beneath every collective |
 //! | [`active_set`] | what PEs without a team meet in: the deprecated forms |
 //! | [`data`] | broadcast, fcollect, alltoall |
+//! | [`ahead`] [`agreed`] [`post`] | broadcasts that don't wait for all members: which, and what the root leaves for them |
 //! | [`uneven`] | collect, whose members contribute different amounts; alltoalls, whose elements lie apart |
 //! | [`reduce`] | reductions and reduce-scatter |
 //! | [`scan`] | prefix sums |
 //! | [`half`] | reductions of 16-bit floating-point numbers |
 pub mod active_set;
+pub(crate) mod agreed;
+mod ahead;
 pub mod barrier;
 pub mod checks;
 pub mod data;
 pub mod device_slot;
 pub mod half;
 pub mod kernel_calls;
+pub mod post;
 pub mod reduce;
 pub mod scan;
 pub mod slot;

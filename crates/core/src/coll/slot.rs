@@ -1,5 +1,6 @@
 //! The part of the internals that a member of a team shows to the others.
-use crate::sync::SyncLine;
+use super::post::Posts;
+use crate::sync::{AHEAD, SyncLine};
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -16,23 +17,55 @@ pub fn small_limit(pes: usize, cpus: usize) -> usize {
 /// [`small_limit`] with a CPU for each PE.
 pub const SMALL: usize = 2048;
 
+/// Bytes of what is told about members that differ.
+const TEXT: usize = 2048;
+
+/// Number of a synchronisation, and which of the payload buffers it uses.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Epoch {
+    pub number: u32,
+    pub turn: u32,
+}
+
+impl Epoch {
+    /// Where members meet in something else.
+    pub(crate) const NONE: Epoch = Epoch { number: 0, turn: 0 };
+}
+
 /// One team slot of one PE. All-zero bytes are the initial state.
 ///
-/// Payload and announcements are there twice and used in turn. That suffices: a PE writes buffer `e` again
-/// at synchronisation `e + 2`, and gets there only when all members have arrived at `e + 1`, hence have
-/// read what they wanted of `e`.
+/// Payload is there twice and used in turn by what all members wait for. That suffices: a PE writes buffer `t` again
+/// two such synchronisations later, and gets there only when all members have arrived at the one in between, hence have
+/// read what they wanted. Announcements are there for each synchronisation that a member may be ahead: the last one to
+/// arrive reads them.
 #[repr(C, align(64))]
 #[derive(Debug)]
 pub struct TeamSlot {
     /// Used in rank 0's slot.
     pub line: SyncLine,
-    said: [Said; 2],
+    said: [Said; AHEAD as usize],
     payload: [UnsafeCell<[u8; PAYLOAD]>; 2],
+    /// Used in rank 0's slot.
+    told: Told,
+    /// Those of this PE as a root.
+    pub posts: Posts,
 }
 
 // loom's atomics are larger.
 #[cfg(not(loom))]
-const _: () = assert!(size_of::<TeamSlot>() == 16384);
+const _: () = assert!(size_of::<TeamSlot>() % 4096 == 0);
+
+/// What the last to arrive has told of members that differ. It is the only one that can write this, and only once all have
+/// left the call in which they have read what stood there before.
+#[repr(C)]
+#[derive(Debug)]
+struct Told {
+    empty_calls: AtomicU64,
+    len: AtomicU64,
+    text: UnsafeCell<[u8; TEXT]>,
+    /// To whole pages.
+    _rest: [u8; 1456],
+}
 
 #[repr(C)]
 #[derive(Debug)]
@@ -60,7 +93,7 @@ impl TeamSlot {
     /// Announces the call that is about to synchronise.
     #[inline]
     pub fn say(&self, epoch: u32, what: Announced) {
-        let said = &self.said[epoch as usize % 2];
+        let said = &self.said[(epoch % AHEAD) as usize];
         said.call.store(u64::from(what.call), Ordering::Relaxed);
         said.detail.store(what.detail, Ordering::Relaxed);
         said.argument.store(what.argument, Ordering::Relaxed);
@@ -69,7 +102,7 @@ impl TeamSlot {
 
     /// What the owner announced for synchronisation `epoch`.
     pub fn said(&self, epoch: u32) -> Announced {
-        let said = &self.said[epoch as usize % 2];
+        let said = &self.said[(epoch % AHEAD) as usize];
         Announced {
             call: said.call.load(Ordering::Relaxed) as u32,
             detail: said.detail.load(Ordering::Relaxed),
@@ -78,9 +111,26 @@ impl TeamSlot {
         }
     }
 
-    /// The payload buffer of synchronisation `epoch`: written by its owner before, read by others after.
+    /// The payload buffer of a turn: written by its owner before a synchronisation, read by others after.
     #[inline]
-    pub fn payload(&self, epoch: u32) -> *mut u8 {
-        self.payload[epoch as usize % 2].get().cast()
+    pub fn payload(&self, turn: u32) -> *mut u8 {
+        self.payload[turn as usize % 2].get().cast()
+    }
+
+    /// Tells all how members differ, and how many empty calls the one has made that has made most.
+    pub fn tell(&self, text: &str, empty_calls: u64) {
+        let bytes = &text.as_bytes()[..text.len().min(TEXT)];
+        // SAFETY: nobody reads before the release that follows, or what was told before.
+        unsafe { self.told.text.get().cast::<u8>().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+        self.told.len.store(bytes.len() as u64, Ordering::Relaxed);
+        self.told.empty_calls.store(empty_calls, Ordering::Relaxed);
+    }
+
+    /// What was told last.
+    pub fn told(&self) -> (String, u64) {
+        let mut text = vec![0; (self.told.len.load(Ordering::Relaxed) as usize).min(TEXT)];
+        // SAFETY: written before the release that the caller has seen; not again before it arrives anew.
+        unsafe { text.as_mut_ptr().copy_from_nonoverlapping(self.told.text.get().cast(), text.len()) };
+        (String::from_utf8_lossy(&text).into_owned(), self.told.empty_calls.load(Ordering::Relaxed))
     }
 }

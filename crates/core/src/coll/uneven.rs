@@ -1,6 +1,6 @@
 //! Collect, whose members contribute different amounts, and alltoalls, whose elements lie apart.
 use super::barrier::data_tag;
-use super::slot::PAYLOAD;
+use super::slot::{Epoch, PAYLOAD};
 use crate::coll::checks;
 use crate::error::{Call, Error, Result, count_pes};
 use crate::team::{Meets, Team};
@@ -43,11 +43,14 @@ impl World {
         };
         let place = if bytes > 0 { self.symmetric_offset(source as usize) as u64 } else { 0 };
         let mine = Part { bytes: bytes as u64, place };
-        let (parts, epoch): (Vec<Part>, u32) = match team.meets() {
+        let (parts, epoch): (Vec<Part>, Epoch) = match team.meets() {
             Meets::Array(psync) => {
                 let all = self.exchange_in_array(team, psync, call, sign, mine.bytes)?;
                 let places = self.exchange_in_array(team, psync, call, sign, mine.place)?;
-                (all.into_iter().zip(places).map(|(bytes, place)| Part { bytes, place }).collect(), 0)
+                (
+                    all.into_iter().zip(places).map(|(bytes, place)| Part { bytes, place }).collect(),
+                    Epoch::NONE,
+                )
             }
             Meets::Slot(_) => {
                 let epoch = self.announce(team, call, 0, 0);

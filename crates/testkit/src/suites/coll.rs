@@ -11,7 +11,7 @@ const SIZES: [usize; 12] =
     [0, 1, 8, 300, SMALL - 1, SMALL, SMALL + 1, PAYLOAD - 1, PAYLOAD, PAYLOAD + 1, 2 * PAYLOAD, 20_000];
 
 /// The world, everybody backwards, and every second PE: the teams that this PE is in.
-fn teams(pe: &Pe) -> Vec<Arc<Team>> {
+pub(super) fn teams(pe: &Pe) -> Vec<Arc<Team>> {
     let n = pe.n as i32;
     let world = pe.team(handles::WORLD).unwrap();
     let split = |start, stride, size| pe.split_strided(&world, start, stride, size).unwrap();

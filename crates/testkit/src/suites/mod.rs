@@ -9,12 +9,13 @@
 //! | [`order`] | 9.8 signals, 9.12 fence and quiet |
 //! | [`until`] | 9.11 wait and test |
 //! | [`team`], [`context`] | 9.4, 9.5 |
-//! | [`coll`], [`uneven`], [`reduce`], [`scan`], [`active_set`] | 9.10 |
+//! | [`coll`], [`ahead`], [`uneven`], [`reduce`], [`scan`], [`active_set`] | 9.10 |
 //! | [`heap`], [`lock`] | 9.3, 9.13 |
 //! | [`errors`], [`life`] | bad arguments; init and finalize |
 //! | [`multiple`] | many threads of a PE at once |
 //! | [`mutants`] | programs that lack an order, and the right ones |
 pub mod active_set;
+pub mod ahead;
 pub mod amo;
 pub mod coll;
 pub mod context;

@@ -126,6 +126,11 @@ const ENDS: &[Ends] = &[
     ("team_world_destroy", 1, &["{f}_team_destroy: team = 0: a predefined team"]),
     ("exits_early", 3, &["dushrun: PE 2 ", "exited with code 3 before finalize"]),
     ("leaves_without_finalize", 1, &["dushrun: PE 2 ", "left without finalize", "waits in barrier_all"]),
+    (
+        "leaves_as_root",
+        1,
+        &["dushrun: PE 2 ", "left without finalize", "waits in broadcast (world team) for PE 2"],
+    ),
     ("aborts", 134, &["dushrun: PE 2 ", "was ended by SIGABRT"]),
     ("crashes", 139, &["dushrun: PE 2 ", "was ended by SIGSEGV"]),
 ];
