@@ -83,7 +83,11 @@ fn show(pe: u32, what: &[u64; WORDS]) -> String {
     let mut line = format!("PE {pe} calls {name}");
     if !matches!(&*call, "barrier" | "sync" | "collect") {
         let (total, elements) = (what[2], what[SAME]);
-        line += &format!(" of {elements} element{} ({})", if elements == 1 { "" } else { "s" }, count_bytes(total));
+        line += &format!(
+            " of {elements} element{} ({})",
+            if elements == 1 { "" } else { "s" },
+            count_bytes(total)
+        );
     }
     if call == "broadcast" {
         line += &format!(" from root {}", what[3] as i32);
