@@ -8,7 +8,7 @@
 //! | [`barrier`] | barrier, sync, and the counted synchronisation beneath every collective |
 //! | [`active_set`] | what PEs without a team meet in: the deprecated forms |
 //! | [`data`] | broadcast, fcollect, alltoall |
-//! | [`ahead`] [`agreed`] [`post`] | broadcasts that don't wait for all members: which, and what the root leaves for them |
+//! | `ahead`, `agreed`, [`post`] | broadcasts that don't wait for all members: which, and what the root leaves for them |
 //! | [`uneven`] | collect, whose members contribute different amounts; alltoalls, whose elements lie apart |
 //! | [`reduce`] | reductions and reduce-scatter |
 //! | [`scan`] | prefix sums |
