@@ -3,7 +3,7 @@
 //! Small messages travel in the members' payload buffers and need one synchronisation. Large ones are read
 //! from the sources' own buffers, between a synchronisation that says that the sources are ready and one
 //! that says that they have been read. Broadcasts that all members have agreed on before take neither way
-//! ([`super::ahead`]).
+//! (`super::ahead`).
 use super::barrier::data_tag;
 use super::slot::Epoch;
 use crate::coll::checks;
