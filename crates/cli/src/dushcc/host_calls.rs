@@ -83,7 +83,7 @@ fn is_own(source: &Source<'_>, at: usize) -> bool {
     if source.tokens[before].kind == Kind::Word {
         return !BEFORE_CALL.contains(&source.word(before));
     }
-    if !(b"*&>".iter().any(|&punct| source.is(before, punct)) && !source.is_arrow(before)) {
+    if !b"*&>".iter().any(|&punct| source.is(before, punct)) || source.is_arrow(before) {
         return false;
     }
     // `int *name(...) {`, `int *name(...);`: the second may be a product as well, but then it is a part of something.
