@@ -53,7 +53,7 @@ pub struct TeamSlot {
 
 // loom's atomics are larger.
 #[cfg(not(loom))]
-const _: () = assert!(size_of::<TeamSlot>() % 4096 == 0);
+const _: () = assert!(size_of::<TeamSlot>().is_multiple_of(4096));
 
 /// What the last to arrive has told of members that differ. It is the only one that can write this, and only once all have
 /// left the call in which they have read what stood there before.
