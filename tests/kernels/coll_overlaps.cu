@@ -14,7 +14,7 @@ __global__ void overlaps(int *at, size_t n, int what) {
   case reduce_before: d::reduce<block_scope, d::op::sum>(team, at, (const int *)at + n - 1, n); break;
   case reducescatter_in_the_middle: d::reducescatter<block_scope, d::op::max>(team, at + 1, (const int *)at, n); break;
   case inscan_behind: d::inscan<block_scope>(team, at + n - 1, (const int *)at, n); break;
-  case broadcast_behind: d::broadcast<block_scope>(team, at + 1, (const int *)at, n, d::my_pe()); break;
+  case broadcast_behind: d::broadcast<block_scope>(team, at + 1, (const int *)at, n, 0); break;
   case fcollect_in_place: d::fcollect<block_scope>(team, at, (const int *)at, n); break;
   case fcollect_inside: d::fcollect<block_scope>(team, at, (const int *)at + all - 1, n); break;
   case collect_in_place: d::collect<block_scope>(team, at, (const int *)at, n); break;

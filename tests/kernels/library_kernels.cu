@@ -1,5 +1,8 @@
 // The library's own kernels, called as the library calls them: data against what they have to be, reductions against the
 // host's, bit by bit. With "far" as argument the kernels for members out of reach of loads and stores.
+/* Members make a call by different ones of these kernels, which don't all say so. */
+#define DUSHMEM_IMPL_ANNOUNCE(...)
+
 #include "coll_common.h"
 
 #include "../../kernels/combine.cu"

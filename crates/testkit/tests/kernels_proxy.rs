@@ -36,7 +36,8 @@ fn everything_goes_by_requests() {
         all_right(program.reordered(pes, "all", seed));
     }
     let parts = program.hidden(2, "parts").run();
-    assert!(parts.code == 0 && parts.stdout.ends_with("all right\n"), "{parts:#?}");
+    // PE 1 may print its last line later.
+    assert!(parts.code == 0 && parts.stdout.lines().any(|line| line == "all right"), "{parts:#?}");
     for part in ["PE 0: flood: 103424 requests in ", "PE 1: sizes: "] {
         assert!(parts.stdout.contains(part), "{part}: {parts:#?}");
     }

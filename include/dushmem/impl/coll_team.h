@@ -132,8 +132,9 @@ template <class S> DUSHMEM_IMPL_FN bool open(int32_t handle, members &team, cons
 }
 
 /* On the CPU members find out where they make different calls: each says which one it begins. Nothing of that is compiled for
- * GPUs. */
-#ifdef DUSHMEM_EMU
+ * GPUs, nor with the library's own kernels, which have it defined empty. */
+#ifdef DUSHMEM_IMPL_ANNOUNCE
+#elif defined(DUSHMEM_EMU)
 template <class S>
 DUSHMEM_IMPL_FN void announce(const members &team, const char *call, size_t nelems, size_t elem, uint64_t argument) {
   if (team.n == 1 || !leads(S{})) return;

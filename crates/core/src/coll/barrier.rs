@@ -124,12 +124,15 @@ impl World {
     #[cold]
     pub(super) fn part(&self, team: &Team, line: &SyncLine, epoch: u32) {
         let members = 0..team.pes().len();
-        let went_on = members.clone().any(|rank| self.said(team, epoch, rank).call & AHEAD != 0);
+        let ahead = |&rank: &usize| self.said(team, epoch, rank).call & AHEAD != 0;
+        // Who need not wait for all goes on if the root need not either.
+        let is_root = |rank: usize| self.said(team, epoch, rank).argument == rank as u64;
+        let went_on = members.clone().filter(ahead).any(is_root);
         // Members begin to count empty calls anew, the same everywhere.
         let most = members.clone().map(|rank| self.said(team, epoch, rank).empty_calls).max();
         self.slot_of(team, 0).tell(&self.disagreement(team, epoch), most.unwrap_or(0));
         line.release_differing(epoch, went_on);
-        if went_on {
+        if members.clone().any(|rank| ahead(&rank)) {
             members.for_each(|rank| self.slot_of(team, rank).posts.ring());
         }
     }
