@@ -194,6 +194,9 @@ impl fmt::Display for Extent {
     }
 }
 
+/// What messages call the program's own symmetric memory.
+pub(crate) const GLOBALS: &str = "the globals of the executable";
+
 /// A range that starts in symmetric memory, or close behind it, and does not end there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PastEnd {
@@ -241,7 +244,7 @@ impl fmt::Display for PastEnd {
             }
             (None, None) => write!(f, "starts in {memory} and goes {past} past the end")?,
         }
-        write!(f, "; all of it has to lie in {OBJECT}")
+        write!(f, "; all of it has to lie in {}", if *memory == GLOBALS { "one of them" } else { OBJECT })
     }
 }
 

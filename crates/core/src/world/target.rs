@@ -3,7 +3,7 @@ use super::{World, stage};
 use crate::coll::checks;
 use crate::context::Context;
 use crate::device_heap::DeviceHeap;
-use crate::error::{Error, Extent, NOT_LAUNCHED, PastEnd, Result};
+use crate::error::{Error, Extent, GLOBALS, NOT_LAUNCHED, PastEnd, Result};
 use std::sync::atomic::Ordering;
 
 /// In the number of a symmetric object: it lies in memory of a device.
@@ -184,7 +184,7 @@ impl World {
             let (heap, room) = device.heap();
             ("the heap of the device", heap + room, device.blocks().containing(addr - heap))
         } else {
-            ("the globals of the executable", addr + self.window.room_in_globals(addr)?, None)
+            (GLOBALS, addr + self.window.room_in_globals(addr)?, None)
         };
         let past = addr.checked_add(len)?.checked_sub(end).filter(|&past| past > 0)?;
         let object = object.map(|(_, block)| block.asked);

@@ -146,7 +146,7 @@ const ENDS_SOMETIMES: &[(&str, Ends)] = &[
                 "{f}_putmem: dest = 0x",
                 " bytes): starts in the globals of the executable and goes ",
                 "past the end; ",
-                WHOLE,
+                "all of it has to lie in one of them",
             ],
         ),
     ),
