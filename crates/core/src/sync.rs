@@ -232,6 +232,11 @@ impl SyncLine {
         if differ == epoch && epoch != 0 { Agreement::Differ } else { Agreement::Same }
     }
 
+    /// Whether all members have been told of the epoch at which this one has just been told that it differs.
+    pub fn all_are_told(&self) -> bool {
+        self.untold.load(Ordering::Relaxed) == 0
+    }
+
     /// Sleeps until released: the releaser always wakes those that it can see, so no time limit is needed.
     fn sleep(&self, epoch: u32) {
         self.sleepers.fetch_add(1, Ordering::SeqCst);

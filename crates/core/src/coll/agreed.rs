@@ -43,6 +43,11 @@ impl Agreed {
             known.store(key, Ordering::Relaxed);
         }
     }
+
+    /// Members have differed, and all have been told: from now on all wait for all the first time again.
+    pub(crate) fn forget(&self) {
+        self.0.iter().for_each(|known| known.store(0, Ordering::Relaxed));
+    }
 }
 
 /// Roots of which it is remembered who followed.
@@ -92,6 +97,8 @@ mod tests {
         // A newer one takes the place of an older one.
         agreed.note(8, KNOWN as i32);
         assert!(agreed.has(8, KNOWN as i32) && !agreed.has(8, 0) && agreed.has(8, 1));
+        agreed.forget();
+        assert!(!agreed.has(8, 1));
         let none = Agreed::none();
         none.note(8, 0);
         assert!(!none.has(8, 0));

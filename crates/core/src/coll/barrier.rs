@@ -1,4 +1,5 @@
 //! Barrier and sync, and what every other collective synchronises with.
+use super::post::CARGO;
 use super::slot::{Announced, Epoch, PAYLOAD, TeamSlot};
 use crate::error::{Call, Error, Result, count_bytes};
 use crate::job::WaitRecord;
@@ -124,15 +125,21 @@ impl World {
     #[cold]
     pub(super) fn part(&self, team: &Team, line: &SyncLine, epoch: u32) {
         let members = 0..team.pes().len();
-        let ahead = |&rank: &usize| self.said(team, epoch, rank).call & AHEAD != 0;
-        // Who need not wait for all goes on if the root need not either.
-        let is_root = |rank: usize| self.said(team, epoch, rank).argument == rank as u64;
-        let went_on = members.clone().filter(ahead).any(is_root);
+        // Who makes the call of a root that has posted has what it needs, as has that root unless it waits for readers.
+        let goes_on = |rank: usize| {
+            let what = self.said(team, epoch, rank);
+            let (ahead, root) = (what.call & AHEAD != 0 && rank != team.me(), what.argument as usize);
+            ahead && self.said(team, epoch, root) == what && (rank != root || what.detail as usize <= CARGO)
+        };
+        let (ahead, went_on) = (
+            members.clone().any(|rank| self.said(team, epoch, rank).call & AHEAD != 0),
+            members.clone().any(goes_on),
+        );
         // Members begin to count empty calls anew, the same everywhere.
         let most = members.clone().map(|rank| self.said(team, epoch, rank).empty_calls).max();
         self.slot_of(team, 0).tell(&self.disagreement(team, epoch), most.unwrap_or(0));
         line.release_differing(epoch, went_on);
-        if members.clone().any(|rank| ahead(&rank)) {
+        if ahead {
             members.for_each(|rank| self.slot_of(team, rank).posts.ring());
         }
     }
@@ -143,6 +150,12 @@ impl World {
         let (text, most) = self.slot_of(team, 0).told();
         if team.slot() == 0 {
             self.set_empty_calls(most);
+        }
+        if let Meets::Slot(line) = team.meets()
+            // SAFETY: points to mapped internals; the world that made the team keeps them.
+            && unsafe { &*line }.all_are_told()
+        {
+            team.agreed().forget();
         }
         Error::Disagreement { text }
     }

@@ -224,12 +224,6 @@ fn disagree(pe: &Pe, what: &str, result: Result<()>, words: &[&str]) {
     pe.sync_all().unwrap();
 }
 
-/// A team of all that has agreed on no broadcast yet. Members of others may go on, and are told later.
-fn everybody_anew(pe: &Pe) -> Arc<Team> {
-    let world = pe.team(handles::WORLD).unwrap();
-    pe.team(pe.split_strided(&world, 0, 1, pe.n as i32).unwrap().unwrap()).unwrap()
-}
-
 /// Members that make different calls, or the same with other sizes and roots, are all told.
 pub fn mismatches(pe: &Pe) {
     let team = pe.team(handles::WORLD).unwrap();
@@ -237,11 +231,10 @@ pub fn mismatches(pe: &Pe) {
     let other = pe.alloc::<u8>(60_000 * pe.n);
     let last = pe.me + 1 == pe.n;
     let first = pe.me == 0;
-    let new = everybody_anew(pe);
     // All sizes on both sides of the payload limit.
     for (a, b) in [(8, 9), (0, 8), (100, 5000), (5000, 100), (4000, 5000)] {
         let size = if last { a } else { b };
-        disagree(pe, "broadcast sizes", pe.bcast(&new, array, other, size, 0), &["broadcast of ", "bytes"]);
+        disagree(pe, "broadcast sizes", pe.bcast(&team, array, other, size, 0), &["broadcast of ", "bytes"]);
         let size = if first { a } else { b };
         disagree(pe, "fcollect sizes", pe.gather(&team, array, other, size), &["fcollect of "]);
         disagree(pe, "alltoall sizes", pe.exchange(&team, array, other, size), &["alltoall of "]);
@@ -250,7 +243,7 @@ pub fn mismatches(pe: &Pe) {
     disagree(
         pe,
         "roots",
-        pe.bcast(&new, array, other, 16, root),
+        pe.bcast(&team, array, other, 16, root),
         &["PE 0 calls broadcast of 16 bytes from root 0", "calls broadcast of 16 bytes from root 1"],
     );
     let mixed = if first { pe.team_sync(&team) } else { pe.gather(&team, array, other, 64) };
@@ -269,7 +262,6 @@ pub fn mismatches(pe: &Pe) {
         pe.team_sync(&part).unwrap();
         pe.team_destroy(handle).unwrap();
     }
-    pe.team_destroy(new.handle()).unwrap();
     pe.meet();
     pe.release(other);
     pe.release(array);
@@ -277,7 +269,7 @@ pub fn mismatches(pe: &Pe) {
 
 /// A bad argument on one member only: no member is left waiting, and each has an error.
 pub fn bad_arguments_of_one_member(pe: &Pe) {
-    let team = everybody_anew(pe);
+    let team = pe.team(handles::WORLD).unwrap();
     let array = pe.alloc::<u8>(4096 * pe.n);
     let bad = pe.me + 1 == pe.n;
     let root = if bad { pe.n as i32 } else { 0 };
@@ -306,7 +298,6 @@ pub fn bad_arguments_of_one_member(pe: &Pe) {
     let block = if bad { array.at(1) } else { array.at(0) };
     let error = pe.realloc(block, 100).unwrap_err();
     assert!(error.to_string().contains(if bad { "inside a block" } else { "PEs disagree" }), "{error}");
-    pe.team_destroy(team.handle()).unwrap();
     pe.meet();
     pe.release(array);
 }
