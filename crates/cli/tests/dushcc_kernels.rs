@@ -235,34 +235,3 @@ fn a_source_that_is_not_there_is_named() {
         assert_eq!(place.fails(line), format!("dushcc: {name}: No such file or directory\n"));
     }
 }
-
-#[test]
-fn calls_of_the_host_in_kernels_do_not_compile() {
-    let place = Place::new("host-calls");
-    let declared = "extern \"C\" void shmem_int_p(int *, int, int); extern \"C\" void shmem_quiet();\n";
-    place.write("api/shmem.h", format!("#pragma once\n{declared}"));
-    place.write(
-        "wrong.cu",
-        "#include <shmem.h>\n#include \"more.h\"\n__global__ void k(int *a) {\n  // shmem_quiet();\n  shmem_int_p(a, 1, 0);\n}\n",
-    );
-    place.write("more.h", "__device__ inline void f() {\n#ifdef MORE\n  shmem_quiet();\n#endif\n}\n");
-    let headers = place.path("api").display().to_string();
-    let system = format!("-idirafter {headers} -c wrong.cu");
-    let told = place.fails(&system);
-    for words in [
-        "wrong.cu:5:",
-        "shmem_int_p in a kernel: names of OpenSHMEM are the host's; kernels call nvshmem_int_p",
-    ] {
-        assert!(told.contains(words), "{told}");
-    }
-    assert!(!told.contains("shmem_quiet"), "{told}");
-    let told = place.fails(&format!("{system} -DMORE"));
-    assert!(told.contains("more.h:3:") && told.contains("shmem_quiet in a kernel: "), "{told}");
-    // Templates that nobody makes an instance of, and functions of the host's, as they are.
-    place.write(
-        "right.cu",
-        "#include <shmem.h>\ntemplate <class T> __device__ void f(T *a) { shmem_int_p(a, 1, 0); }\n\
-         void h(int *a) { shmem_int_p(a, 1, 0); }\n__global__ void k(int *a) { *a = 1; }\n",
-    );
-    place.compiles(&format!("-idirafter {headers} -Wall -Wextra -Werror -c right.cu"));
-}

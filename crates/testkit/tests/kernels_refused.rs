@@ -1,6 +1,5 @@
 //! Calls that a device compiler refuses in kernels, and the emulator when they are made: calls of the host's that would
-//! wait for the kernel itself, and queue pairs that there are not. In kernels themselves dushcc refuses calls of the host's;
-//! here they are made by functions that kernels call.
+//! wait for the kernel itself, and queue pairs that there are not. Functions make them that kernels call.
 use dushmem_testkit::folder::Folder;
 use dushmem_testkit::kernels::Program;
 

@@ -1,10 +1,10 @@
 //! Copies of the sources that hold launches, rewritten, in a private folder; and of the headers that such
 //! sources include and that hold launches themselves.
+use super::register;
 use super::rewrite::{Edit, Include, Source, apply};
 use super::scratch::Scratch;
-use super::{host_calls, register};
 use dushmem_os::reason::reason;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs;
 use std::io::Read;
@@ -40,8 +40,6 @@ pub struct Copies<'a> {
     /// Copies and what they are called in messages and dependency files.
     names: Vec<(PathBuf, PathBuf)>,
     os_threads: bool,
-    /// The folder of the library's headers.
-    library: PathBuf,
 }
 
 #[derive(Debug)]
@@ -57,16 +55,9 @@ struct File {
 }
 
 impl<'a> Copies<'a> {
-    /// No copies yet. `os_threads`: GPU threads are OS threads. `library`: the folder of the library's headers.
-    pub fn new(
-        scratch: &'a Scratch,
-        search: &'a SearchPath,
-        os_threads: bool,
-        library: PathBuf,
-    ) -> Copies<'a> {
-        let library = library.canonicalize().unwrap_or(library);
-        let (files, known, names) = (Vec::new(), HashMap::new(), Vec::new());
-        Copies { scratch, search, files, known, names, os_threads, library }
+    /// No copies yet. `os_threads`: GPU threads are OS threads.
+    pub fn new(scratch: &'a Scratch, search: &'a SearchPath, os_threads: bool) -> Copies<'a> {
+        Copies { scratch, search, files: Vec::new(), known: HashMap::new(), names: Vec::new(), os_threads }
     }
 
     /// Pairs of copy and original, for what the compiler writes about its input.
@@ -90,7 +81,6 @@ impl<'a> Copies<'a> {
                 file.copied |= !file.edits.is_empty();
             }
         }
-        self.refuse_host_calls();
         self.mark();
         let copied = self.files[main].copied || stdin;
         if !copied {
@@ -146,25 +136,6 @@ impl<'a> Copies<'a> {
             }
         }
         Ok(())
-    }
-
-    /// Calls in kernels that only the host makes won't compile.
-    fn refuse_host_calls(&mut self) {
-        let of_library = |path: &&PathBuf| path.starts_with(&self.library);
-        let of_library: HashSet<usize> =
-            self.known.iter().filter(|(path, _)| of_library(path)).map(|(_, &index)| index).collect();
-        let theirs = |(index, file): &(usize, &mut File)| {
-            !of_library.contains(index)
-                && file.text.windows(5).any(|part| part == b"shmem" || part == b"dushm")
-        };
-        let mut own = HashSet::new();
-        for (_, file) in self.files.iter_mut().enumerate().filter(theirs) {
-            own.extend(host_calls::own_names(&Source::new(&file.text)));
-        }
-        for (_, file) in self.files.iter_mut().enumerate().filter(theirs) {
-            file.edits.extend(host_calls::edits(&Source::new(&file.text), &own));
-            file.copied |= !file.edits.is_empty();
-        }
     }
 
     fn find(&self, from: &Path, include: &Include) -> Option<PathBuf> {

@@ -8,7 +8,7 @@ use super::prefix::{Prefix, compiler};
 use super::rewrite::{Source, apply};
 use super::scratch::Scratch;
 use super::steps::{Files, Plan, Step};
-use super::{flags, foreign, host_calls, nvcc, register, response, run};
+use super::{flags, foreign, nvcc, register, response, run};
 use dushmem_os::reason::reason;
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -159,8 +159,7 @@ fn build_in(
         quoted: arguments.values("-iquote").map(PathBuf::from).collect(),
         all: arguments.values("-I").chain(arguments.values("-isystem")).map(PathBuf::from).collect(),
     };
-    let mut files =
-        Written { copies: Copies::new(scratch, &search, own.os_threads, plan.prefix.include()), scratch };
+    let mut files = Written { copies: Copies::new(scratch, &search, own.os_threads), scratch };
     let steps = plan.emulated(arguments, &mut files, &mut notes)?;
     if own.verbose {
         notes.dedup();
@@ -214,7 +213,6 @@ fn show_source(file: &Path, os_threads: bool) -> Result<u8, String> {
     if register::launches_by_address(&source) {
         edits.extend(register::edits(&source));
     }
-    edits.extend(host_calls::edits(&source, &host_calls::own_names(&source)));
     print(&apply(&text, edits))
 }
 

@@ -6,7 +6,6 @@ mod cuda_steps;
 mod driver;
 mod flags;
 mod foreign;
-mod host_calls;
 mod launch;
 mod mixing;
 mod nvcc;

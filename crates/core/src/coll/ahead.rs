@@ -78,7 +78,9 @@ impl World {
                 mapped::copy(dest, cargo, bytes);
             } else {
                 self.fetch(root_pe, dest, source as usize, bytes);
-                ahead.acknowledge();
+                if !ahead.acknowledge() {
+                    return Err(self.told(team));
+                }
             }
         }
         Ok(())

@@ -1,5 +1,5 @@
 //! What a root leaves for the others of its team, and goes on.
-use crate::atomics::{AtomicU32, AtomicU64, Ordering, park};
+use crate::atomics::{AtomicU32, AtomicU64, Ordering, fence, park};
 use crate::job::{WaitRecord, WaitSlot};
 use crate::sync::{AHEAD, Agreement, SyncLine, limit_in_fiber};
 use crate::wait::{SpinPolicy, hold, wait_for};
@@ -164,9 +164,21 @@ impl Ahead<'_> {
         self.wait(policy, slot, record, || self.posts.is_posted(self.epoch, self.tag))
     }
 
-    /// Says that this member has read what the post is about.
-    pub fn acknowledge(&self) {
+    /// Says that this member has read what the post is about. False where members differ: then the root has not waited, and
+    /// may have changed what was read.
+    pub fn acknowledge(&self) -> bool {
+        // Whoever has read what the root wrote after it was released sees that it was.
+        fence(Ordering::Acquire);
+        if self.is_in_vain() {
+            return false;
+        }
         self.posts.acknowledge(self.epoch, self.members - 1);
+        true
+    }
+
+    /// Whether all have arrived, and not for the same.
+    fn is_in_vain(&self) -> bool {
+        self.line.is_released(self.epoch) && self.line.found(self.epoch) == Agreement::Differ
     }
 
     /// Waits until all others have read. False where some make another call.
@@ -188,8 +200,7 @@ impl Ahead<'_> {
         there: impl Fn() -> bool,
     ) -> bool {
         // Where members differ it may come to nothing. Who sees the release sees what was posted before it.
-        let vain = || self.line.is_released(self.epoch) && self.line.found(self.epoch) == Agreement::Differ;
-        let over = || there().then_some(true).or_else(|| vain().then(&there));
+        let over = || there().then_some(true).or_else(|| self.is_in_vain().then(&there));
         if self.next
             && let Some(value) = hold(policy, over)
         {

@@ -210,6 +210,17 @@ pub fn told_later(pe: &Pe) {
     let text = differs(&told).or_else(|| differs(&result)).unwrap_or("not told");
     assert!(text.contains("malloc with size 0"), "{text}");
     pe.sync_all().unwrap();
+    // A root that is told changes its source: whoever is not told has read it before.
+    for round in 0..40 {
+        agree(pe, &team, other, &[20_000], 1);
+        other.fill(round);
+        pe.sync_all().unwrap();
+        let result = bcast(if last { 24 } else { 20_000 }, 0);
+        other.fill(0xee);
+        assert!(result.is_err() || array.part(0, 20_000).iter().all(|&byte| byte == round), "round {round}");
+        let _ = pe.sync_all();
+        pe.sync_all().unwrap();
+    }
     pe.meet();
     pe.release(other);
     pe.release(array);

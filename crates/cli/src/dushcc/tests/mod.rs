@@ -1,7 +1,6 @@
 //! The rewriter against texts written by hand, against generated ones, and through a real compiler.
 mod compiled;
 mod golden;
-mod host_calls;
 mod os_threads;
 mod unchanged;
 
