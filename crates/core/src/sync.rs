@@ -200,15 +200,8 @@ impl SyncLine {
         // Not for the first place that gets free, or each call would cost a sleep.
         let until = epoch.wrapping_sub(AHEAD - 1 - ROUND / 2).wrapping_add(ROUND - 1) & !(ROUND - 1);
         let there = || self.is_released(until).then_some(());
-        wait_for(policy, slot, record, there, |_nap| {
-            self.room_sleepers.fetch_add(1, Ordering::SeqCst);
-            crate::atomics::fence_for_loom();
-            let seen = self.room.load(Ordering::SeqCst);
-            if (self.released.load(Ordering::SeqCst).wrapping_sub(until) as i32) < 0 {
-                park::wait(&self.room, seen, limit_in_fiber());
-            }
-            self.room_sleepers.fetch_sub(1, Ordering::SeqCst);
-        });
+        let waits = || (self.released.load(Ordering::SeqCst).wrapping_sub(until) as i32) < 0;
+        wait_for(policy, slot, record, there, |_nap| sleep_on(&self.room, &self.room_sleepers, |_| waits()));
         self.released_epoch()
     }
 
@@ -239,19 +232,22 @@ impl SyncLine {
 
     /// Sleeps until released: the releaser always wakes those that it can see, so no time limit is needed.
     fn sleep(&self, epoch: u32) {
-        self.sleepers.fetch_add(1, Ordering::SeqCst);
-        crate::atomics::fence_for_loom();
-        let seen = self.released.load(Ordering::SeqCst);
-        if (seen.wrapping_sub(epoch) as i32) < 0 {
-            park::wait(&self.released, seen, limit_in_fiber());
-        }
-        self.sleepers.fetch_sub(1, Ordering::SeqCst);
+        sleep_on(&self.released, &self.sleepers, |seen| (seen.wrapping_sub(epoch) as i32) < 0);
     }
 }
 
-/// In a fiber whose siblings all wait, somebody else of this very thread may have to run again.
-pub(crate) fn limit_in_fiber() -> Option<Duration> {
-    crate::wait::in_fiber().then_some(Duration::from_millis(1))
+/// Sleeps on a word if, as it is once the sleeper can be seen, there is something to wait for. Who ends the wait changes the
+/// word, and looks for sleepers behind that.
+pub(crate) fn sleep_on(word: &AtomicU32, sleepers: &AtomicU32, waits: impl FnOnce(u32) -> bool) {
+    sleepers.fetch_add(1, Ordering::SeqCst);
+    crate::atomics::fence_for_loom();
+    let seen = word.load(Ordering::SeqCst);
+    if waits(seen) {
+        // In a fiber whose siblings all wait, somebody else of this very thread may have to run again.
+        let limit = crate::wait::in_fiber().then_some(Duration::from_millis(1));
+        park::wait(word, seen, limit);
+    }
+    sleepers.fetch_sub(1, Ordering::SeqCst);
 }
 
 /// Condenses what a call is (its kind, sizes, root) to a tag that members compare.

@@ -1,7 +1,7 @@
 //! What a root leaves for the others of its team, and goes on.
 use crate::atomics::{AtomicU32, AtomicU64, Ordering, fence, park};
 use crate::job::{WaitRecord, WaitSlot};
-use crate::sync::{AHEAD, Agreement, SyncLine, limit_in_fiber};
+use crate::sync::{AHEAD, Agreement, SyncLine, sleep_on};
 use crate::wait::{SpinPolicy, hold, wait_for};
 use core::cell::UnsafeCell;
 
@@ -206,14 +206,9 @@ impl Ahead<'_> {
         {
             return value;
         }
+        let waits = || over().is_none();
         wait_for(policy, slot, record, over, |_nap| {
-            self.posts.sleepers.fetch_add(1, Ordering::SeqCst);
-            crate::atomics::fence_for_loom();
-            let heard = self.posts.bell.load(Ordering::SeqCst);
-            if over().is_none() {
-                park::wait(&self.posts.bell, heard, limit_in_fiber());
-            }
-            self.posts.sleepers.fetch_sub(1, Ordering::SeqCst);
+            sleep_on(&self.posts.bell, &self.posts.sleepers, |_| waits());
         })
     }
 }
