@@ -26,6 +26,18 @@ struct Team {
     data: Vec<AtomicU32>,
 }
 
+/// Each member on a thread of its own, until all are through.
+fn on_all<T: 'static>(members: u32, team: &Arc<T>, member: impl Fn(u32, &T) + Copy + 'static) {
+    let others: Vec<_> = (1..members)
+        .map(|me| {
+            let team = Arc::clone(team);
+            loom::thread::spawn(move || member(me, &team))
+        })
+        .collect();
+    member(0, team);
+    others.into_iter().for_each(|other| other.join().unwrap());
+}
+
 /// `members` synchronise `epochs` times; in epoch `odd` the last member passes another tag.
 fn synchronise(members: u32, epochs: u32, odd: u32) {
     let data = (0..members).map(|_| AtomicU32::new(0)).collect();
@@ -44,14 +56,7 @@ fn synchronise(members: u32, epochs: u32, odd: u32) {
             }
         }
     };
-    let others: Vec<_> = (1..members)
-        .map(|me| {
-            let team = Arc::clone(&team);
-            loom::thread::spawn(move || member(me, &team))
-        })
-        .collect();
-    member(0, &team);
-    others.into_iter().for_each(|other| other.join().unwrap());
+    on_all(members, &team, member);
     assert_eq!(team.line.released_epoch(), epochs);
 }
 
@@ -148,14 +153,7 @@ fn broadcast(members: usize, steps: &'static [Step], odd: Option<(u32, Step)>, p
             }
             assert_eq!(told > 0, odd.is_some());
         };
-        let others: Vec<_> = (1..members)
-            .map(|me| {
-                let team = Arc::clone(&team);
-                loom::thread::spawn(move || member(me, &team))
-            })
-            .collect();
-        member(0, &team);
-        others.into_iter().for_each(|other| other.join().unwrap());
+        on_all(members as u32, &team, move |me, team| member(me as usize, team));
         assert_eq!(team.line.released_epoch(), steps.len() as u32);
     });
 }
