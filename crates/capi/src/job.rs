@@ -3,7 +3,7 @@ use crate::context::Ctx;
 use crate::front;
 use crate::name::{Family, Name};
 use core::ffi::c_void;
-use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, Ordering};
 use dushmem_backends::UniqueId;
 use dushmem_core::bootstrap::Bootstrap;
 use dushmem_core::env::{Settings, variable};
@@ -37,6 +37,9 @@ static EXITING: AtomicBool = AtomicBool::new(false);
 
 /// Whether the library has been finalized before.
 static LEFT: AtomicBool = AtomicBool::new(false);
+
+/// How often the job has been joined.
+static JOINED: AtomicU32 = AtomicU32::new(0);
 
 /// What the inline functions of the headers read.
 static RECORD: FastPath = FastPath::new();
@@ -125,6 +128,11 @@ pub fn was_initialised() -> bool {
     LEFT.load(Ordering::Relaxed)
 }
 
+/// How often the job has been joined.
+pub fn times_joined() -> u32 {
+    JOINED.load(Ordering::Relaxed)
+}
+
 /// True between init and the last finalize.
 pub fn is_initialised() -> bool {
     world().is_some()
@@ -196,6 +204,7 @@ pub fn enter(name: Name, requested: i32, by: By<'_>) -> Result<i32> {
         let world = World::init(boot, &settings, options)?;
         dushmem_core::process::set_global_exit(crate::ops::setup::end);
         device.attach(&world, world.n_pes() as usize)?;
+        JOINED.fetch_add(1, Ordering::Relaxed);
         world.greet(begun);
         if world.my_pe() == 0 && units > 0 && !device.has_memory() {
             let why =

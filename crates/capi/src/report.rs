@@ -34,7 +34,7 @@ fn line(name: Name, error: &Error, pe: Option<usize>) -> String {
     }
 }
 
-/// Errors so far that all members of a collective get alike.
+/// Errors so far that all PEs get alike, where it is not known at which call.
 static SHARED_ERRORS: AtomicU64 = AtomicU64::new(0);
 
 /// Ends the job where a kernel on the CPU makes a call of the host's.
@@ -67,7 +67,9 @@ fn print_once(name: Name, error: &Error) -> bool {
     let Some(boot) = job::boot().filter(|_| error.is_everybodys()) else { return false };
     boot.node_memory().1.hear_out(error);
     let mut hash = DefaultHasher::new();
-    (SHARED_ERRORS.fetch_add(1, Ordering::Relaxed), error.to_string()).hash(&mut hash);
+    let place = Error::take_place();
+    let count = place.is_none().then(|| SHARED_ERRORS.fetch_add(1, Ordering::Relaxed));
+    (job::times_joined(), place, count, error.to_string()).hash(&mut hash);
     boot.node_memory().1.tell_once(hash.finish(), || say(&line(name, error, job::place())));
     true
 }

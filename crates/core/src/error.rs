@@ -4,7 +4,13 @@
 //! `PE k: name: ` in front.
 
 use crate::coll::checks;
+use std::cell::Cell;
 use std::fmt;
+
+thread_local! {
+    /// See [`Error::found_at`].
+    static FOUND_AT: Cell<Option<u64>> = const { Cell::new(None) };
+}
 
 /// Calls, as wait records and reports of disagreement name them. Numbers are never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -369,6 +375,20 @@ impl Error {
                 | Disagreement { .. }
                 | Exhausted { .. }
         )
+    }
+
+    /// Notes where the members were when all of them got this error, which is the same number for all: so they know which of
+    /// them tells it, however many errors each has had before.
+    #[cold]
+    #[must_use]
+    pub(crate) fn found_at(self, place: u64) -> Error {
+        FOUND_AT.set(Some(place));
+        self
+    }
+
+    /// Where the last error of this thread that all members got was found, if that is known: given once.
+    pub fn take_place() -> Option<u64> {
+        FOUND_AT.take()
     }
 
     /// The same error of a call that has no length, for which no NULL is allowed.

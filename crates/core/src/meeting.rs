@@ -330,6 +330,6 @@ impl Fault {
             Fault::SamePe => format!("PE {a} calls twice for one team"),
         };
         let text = format!("team of unique id {unique_id:#x}: {what}; get a new id for the next attempt");
-        Error::Disagreement { text }
+        Error::Disagreement { text }.found_at(unique_id)
     }
 }

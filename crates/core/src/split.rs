@@ -190,7 +190,8 @@ impl World {
                 (0..mine.len() * 64).filter(|&slot| common[slot / 64] >> (slot % 64) & 1 == 1).collect();
             if free.is_empty() {
                 let (what, variable) = ("team slots of a PE", "DUSHMEM_TEAM_SLOTS");
-                return Err(Error::Exhausted { what, limit: self.team_slots(), variable });
+                let error = Error::Exhausted { what, limit: self.team_slots(), variable };
+                return Err(error.found_at(parent.place()));
             }
             Ok(free[skip % free.len()])
         };

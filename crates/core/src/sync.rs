@@ -23,18 +23,22 @@ pub struct SyncLine {
     arrived: [AtomicU64; AHEAD as usize],
     released: AtomicU32,
     sleepers: AtomicU32,
-    differ: [AtomicU32; 2],
+    /// Epochs that were found to differ, each with [`FOUND`].
+    differ: [AtomicU64; 2],
     /// Members that went on were not told that an epoch differed: the next that all wait for says so.
     untold: AtomicU32,
     /// What those sleep on that are too far ahead.
     room: AtomicU32,
     room_sleepers: AtomicU32,
-    _rest: [u32; 9],
+    _rest: [u32; 7],
 }
 
 /// The upper 16 bits count arrivals, the lower 48 sum up the tags of at most 2^16 members.
 const COUNT_SHIFT: u32 = 48;
 const SUM_MASK: u64 = (1 << COUNT_SHIFT) - 1;
+
+/// Above the number of an epoch, which may be 0 after 2^32.
+const FOUND: u64 = 1 << 32;
 
 /// What a member adds to a word at which all arrive.
 #[inline(always)]
@@ -77,11 +81,11 @@ impl SyncLine {
             arrived: core::array::from_fn(|_| AtomicU64::new(0)),
             released: AtomicU32::new(0),
             sleepers: AtomicU32::new(0),
-            differ: [AtomicU32::new(0), AtomicU32::new(0)],
+            differ: [AtomicU64::new(0), AtomicU64::new(0)],
             untold: AtomicU32::new(0),
             room: AtomicU32::new(0),
             room_sleepers: AtomicU32::new(0),
-            _rest: [0; 9],
+            _rest: [0; 7],
         }
     }
 
@@ -135,7 +139,8 @@ impl SyncLine {
     fn release_all(&self, epoch: u32, differ: bool) {
         // Two flags in turn: this one is read again only by members that have all arrived since.
         // They hold the epoch: a member of a destroyed team may look late, when others use the line again.
-        self.differ[epoch as usize % 2].store(if differ { epoch } else { 0 }, Ordering::Relaxed);
+        self.differ[epoch as usize % 2]
+            .store(if differ { FOUND | u64::from(epoch) } else { 0 }, Ordering::Relaxed);
         // Sequentially consistent, as is the sleepers' side: either the sleeper is seen here, or it sees
         // the release before it sleeps.
         self.released.swap(epoch, Ordering::SeqCst);
@@ -170,6 +175,11 @@ impl SyncLine {
     #[inline]
     pub fn is_released(&self, epoch: u32) -> bool {
         self.released.load(Ordering::Acquire).wrapping_sub(epoch) as i32 >= 0
+    }
+
+    /// How many have arrived at an epoch that not all have.
+    pub fn arrived_at(&self, epoch: u32) -> u64 {
+        arrived(self.arrived[(epoch % AHEAD) as usize].load(Ordering::Relaxed))
     }
 
     /// Number of the last synchronisation that has ended.
@@ -222,7 +232,7 @@ impl SyncLine {
     #[inline]
     pub fn found(&self, epoch: u32) -> Agreement {
         let differ = self.differ[epoch as usize % 2].load(Ordering::Relaxed);
-        if differ == epoch && epoch != 0 { Agreement::Differ } else { Agreement::Same }
+        if differ == FOUND | u64::from(epoch) { Agreement::Differ } else { Agreement::Same }
     }
 
     /// Whether all members have been told of the epoch at which this one has just been told that it differs.

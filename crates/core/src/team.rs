@@ -218,6 +218,18 @@ impl Team {
         Epoch { number, turn: self.next_turn() }
     }
 
+    /// The synchronisation that this member has arrived at last, for [`Error::found_at`].
+    #[cold]
+    pub(crate) fn place(&self) -> u64 {
+        (self.slot as u64) << 32 | u64::from(self.epoch.load(Ordering::Relaxed))
+    }
+
+    /// The next synchronisation, where this member has arrived at some that not all have.
+    pub(crate) fn first_behind(&self, released: u32) -> Option<u32> {
+        let ahead = self.epoch.load(Ordering::Relaxed).wrapping_sub(released) as i32;
+        (ahead > 0).then(|| released.wrapping_add(1))
+    }
+
     /// Which buffers the next synchronisation uses.
     #[inline]
     pub(crate) fn next_turn(&self) -> u32 {

@@ -231,6 +231,7 @@ impl World {
         crate::order::full_barrier();
         // A PE that is somewhere else will not come to the barrier below: then nobody leaves.
         self.synchronise(self.world_team(), Call::Finalize, tag(&[Call::Finalize as u64]), 0)?;
+        let all_made = self.check_for_lost_calls();
         self.stage.store(stage::OVER, Ordering::Release);
         let registration = self.registration.lock().unwrap_or_else(PoisonError::into_inner).take();
         // No thread outlives the library's use.
@@ -250,7 +251,7 @@ impl World {
         }
         self.boot.report(PeState::Finalized);
         self.note(DebugLevel::Info, || "finalized".into());
-        closed
+        all_made.and(closed)
     }
 
     /// This PE's number.

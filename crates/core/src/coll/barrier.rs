@@ -6,6 +6,7 @@ use crate::job::WaitRecord;
 use crate::sync::{Agreement, SyncLine, tag};
 use crate::team::{Meets, Team};
 use crate::world::World;
+use std::fmt;
 
 /// Set in the number of an announced call whose arguments were found wrong by the member itself.
 const REFUSED: u32 = 1 << 31;
@@ -13,6 +14,8 @@ const REFUSED: u32 = 1 << 31;
 pub(super) const SAME_CALLS: &str = "every member must make the same calls in the same order";
 /// Set in the number of an announced call that does not wait for all members.
 pub(super) const AHEAD: u32 = 1 << 30;
+/// Members of a team that a message lists.
+const SHOWN_MEMBERS: usize = 8;
 /// Most bytes of what such a member tells the others of it.
 const REASON: usize = 1000;
 
@@ -157,7 +160,28 @@ impl World {
         {
             team.agreed().forget();
         }
-        Error::Disagreement { text }
+        Error::Disagreement { text }.found_at(team.place())
+    }
+
+    /// An error where some have made a call on a team that others of it have not, after all have made their last call: a
+    /// broadcast, which doesn't wait for all.
+    pub(crate) fn check_for_lost_calls(&self) -> Result<()> {
+        for team in self.teams().each() {
+            let Meets::Slot(line) = team.meets() else { continue };
+            // SAFETY: points to mapped internals; the world that made the team keeps them.
+            let line = unsafe { &*line };
+            let Some(epoch) = team.first_behind(line.released_epoch()) else { continue };
+            let (call, came, members) =
+                (self.said(&team, epoch, team.me()), line.arrived_at(epoch), team.pes());
+            let some = members.iter().take(SHOWN_MEMBERS).map(u32::to_string).collect::<Vec<_>>().join(", ");
+            let more = if members.len() > SHOWN_MEMBERS { ", ..." } else { "" };
+            let text = format!(
+                "only {came} of the {} members of the team of PEs {some}{more} called {call}; {SAME_CALLS}",
+                members.len()
+            );
+            return Err(Error::Disagreement { text }.found_at(team.place()));
+        }
+        Ok(())
     }
 
     /// A member's slot.
@@ -221,29 +245,12 @@ impl World {
     #[cold]
     fn disagreement(&self, team: &Team, epoch: u32) -> String {
         let show = |rank: usize, what: Announced| {
-            let call = what.call & !(REFUSED | AHEAD);
-            let (name, pe) = (Call::name(call), team.pes()[rank]);
-            let takes_size = (Call::Malloc as u32..=Call::Realloc as u32).contains(&call)
-                || (Call::Broadcast as u32..=Call::Reduce as u32).contains(&call)
-                || (Call::Alltoalls as u32..=Call::ReduceScatter as u32).contains(&call);
-            match () {
-                _ if what.call & REFUSED != 0 => {
-                    let why = self.refusal(team, rank, what);
-                    format!("PE {pe} calls {name} with an argument that is wrong ({why})")
-                }
-                _ if call == Call::Broadcast as u32 => {
-                    format!(
-                        "PE {pe} calls {name} of {} from root {}",
-                        count_bytes(what.detail),
-                        what.argument as i32
-                    )
-                }
-                _ if takes_size => format!("PE {pe} calls {name} of {}", count_bytes(what.detail)),
-                _ if call == Call::Free as u32 => {
-                    format!("PE {pe} calls {name} of the block at offset {} of the heap", what.detail)
-                }
-                _ => format!("PE {pe} calls {name}"),
+            let pe = team.pes()[rank];
+            if what.call & REFUSED != 0 {
+                let (name, why) = (Call::name(what.call & !REFUSED), self.refusal(team, rank, what));
+                return format!("PE {pe} calls {name} with an argument that is wrong ({why})");
             }
+            format!("PE {pe} calls {what}")
         };
         let members = 0..team.pes().len();
         let first = self.said(team, epoch, 0);
@@ -300,6 +307,25 @@ impl World {
             }
         }
         Ok(all)
+    }
+}
+
+/// Call and size, without what a member that refuses it says.
+impl fmt::Display for Announced {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let call = self.call & !AHEAD;
+        let (name, detail) = (Call::name(call), self.detail);
+        let takes_size = (Call::Malloc as u32..=Call::Realloc as u32).contains(&call)
+            || (Call::Broadcast as u32..=Call::Reduce as u32).contains(&call)
+            || (Call::Alltoalls as u32..=Call::ReduceScatter as u32).contains(&call);
+        match () {
+            _ if call == Call::Broadcast as u32 => {
+                write!(f, "{name} of {} from root {}", count_bytes(detail), self.argument as i32)
+            }
+            _ if takes_size => write!(f, "{name} of {}", count_bytes(detail)),
+            _ if call == Call::Free as u32 => write!(f, "{name} of the block at offset {detail} of the heap"),
+            _ => f.write_str(name),
+        }
     }
 }
 

@@ -190,7 +190,8 @@ impl World {
             self.note(DebugLevel::Warn, || format!("{bytes} bytes of device memory: {error}"));
         }
         let free = word(&all[pe * 16..], 8);
-        Err(Error::NoDeviceMemory { request: bytes, pe, free: Size::show(free) })
+        let error = Error::NoDeviceMemory { request: bytes, pe, free: Size::show(free) };
+        Err(error.found_at(self.world_team().place()))
     }
 
     /// Brings the memory of the peers into this process, whose descriptors have come.

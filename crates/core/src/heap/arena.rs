@@ -126,7 +126,8 @@ impl Arena<'_> {
             Some(_) => format!("the device has {most} bytes of memory"),
         };
         let more = if align > GRAIN { format!(" aligned to {align}") } else { String::new() };
-        Error::OutOfMemory { request, more, total, used, largest, remedy }
+        let error = Error::OutOfMemory { request, more, total, used, largest, remedy };
+        error.found_at(self.world.world_team().place())
     }
 
     /// Bytes of the largest heap of the host that the window has room for.

@@ -1,0 +1,58 @@
+//! Members of a team that make different calls: who is told, when, and by how many lines.
+use crate::build::Program;
+use crate::programs::FAMILIES;
+use crate::trial;
+use dushmem_testkit::job::{Job, Outcome};
+use libtest_mimic::Trial;
+
+const PES: usize = 3;
+
+fn run(family: &str, case: &str, transport: &str) -> Outcome {
+    let program = Program::new("mismatch").family(family).build();
+    Job::new(PES, program).words(case).env("DUSHMEM_TRANSPORT", transport).run()
+}
+
+/// Fails unless there is one line with each of the `texts`, in any order, and no other.
+#[track_caller]
+fn told(outcome: &Outcome, code: i32, texts: &[&str]) {
+    let lines: Vec<&str> = outcome.stderr.lines().collect();
+    assert!(outcome.code == code && lines.len() == texts.len(), "{texts:?}: {outcome:#?}");
+    for text in texts {
+        assert_eq!(lines.iter().filter(|line| line.contains(text)).count(), 1, "{text}: {outcome:#?}");
+    }
+}
+
+/// Adds the tests.
+pub fn add(trials: &mut Vec<Trial>) {
+    let cases = FAMILIES.map(|family| [(family, "shm"), (family, "loopback")]).concat();
+    let each = move |test: fn(&str, &str)| {
+        let cases = cases.clone();
+        move || cases.iter().for_each(|(family, transport)| test(family, transport))
+    };
+    trials.push(trial("mismatch::a_call_that_the_others_never_make".into(), each(|family, transport| {
+        let text = format!(
+            "{}_finalize: PEs disagree: only 1 of the 3 members of the team of PEs 0, 1, 2 called broadcast of 8 bytes \
+             from root 2; every member must make the same calls in the same order",
+            family.to_lowercase()
+        );
+        told(&run(family, "lost", transport), 4, &[&text]);
+    })));
+    trials.push(trial(
+        "mismatch::told_twice".into(),
+        each(|family, transport| {
+            let outcome = run(family, "twice", transport);
+            told(
+                &outcome,
+                0,
+                &["_broadcast: PEs disagree: ", "_team_sync: PEs disagree: ", "_fcollect: PEs disagree: "],
+            );
+        }),
+    ));
+    trials.push(trial(
+        "mismatch::a_part_and_all".into(),
+        each(|family, transport| {
+            let outcome = run(family, "part", transport);
+            told(&outcome, 0, &["_fcollect: PEs disagree: ", "_alltoall: PEs disagree: "]);
+        }),
+    ));
+}

@@ -1,0 +1,36 @@
+/* Members of a team that make different calls: mismatch CASE. Each PE goes on where it is told so by a status. */
+#include "check.h"
+
+static const char *wanted;
+static int is(const char *name) { return strcmp(wanted, name) == 0; }
+
+int main(int argc, char **argv) {
+  wanted = argc > 1 ? argv[1] : "";
+  F(init)();
+  const int me = F(my_pe)(), n = F(n_pes)(), last = n - 1;
+  long *heap = F(malloc)(1024);
+  F(team_t) team = K(TEAM_INVALID);
+  /* A root that makes a broadcast more than the others, of a size on which all have agreed before. */
+  if (is("lost")) {
+    F(team_split_strided)(K(TEAM_WORLD), 0, 1, n, NULL, 0, &team);
+    FT(long, broadcast)(team, heap, heap + 8, 1, last);
+    if (me == last) FT(long, broadcast)(team, heap, heap + 8, 1, last);
+  }
+  /* Some are told by the call, and all by the next: then all of another one, by one line. */
+  if (is("twice")) {
+    FT(long, broadcast)(K(TEAM_WORLD), heap, heap + 8, 1, 0);
+    FT(long, broadcast)(K(TEAM_WORLD), heap, heap + 8, me == last ? 2 : 1, 0);
+    F(team_sync)(K(TEAM_WORLD));
+    FT(long, fcollect)(K(TEAM_WORLD), heap, heap + 8, me == last ? 2 : 1);
+  }
+  /* Members of a part of the job are told, and then all PEs. */
+  if (is("part")) {
+    F(team_split_strided)(K(TEAM_WORLD), 0, 1, n - 1, NULL, 0, &team);
+    if (me != last) FT(long, fcollect)(team, heap, heap + 8, 1 + me);
+    F(team_sync)(K(TEAM_WORLD));
+    FT(long, alltoall)(K(TEAM_WORLD), heap, heap + 8, me == last ? 2 : 1);
+  }
+  F(finalize)();
+  puts("came through");
+  return 0;
+}
