@@ -7,6 +7,7 @@ mod bad;
 mod build;
 mod life;
 mod limits;
+mod locks;
 mod older;
 mod programs;
 mod ring;
@@ -39,6 +40,7 @@ fn main() {
     variants::add(&mut trials);
     surroundings::add(&mut trials);
     bad::add(&mut trials);
+    locks::add(&mut trials);
     tools::add(&mut trials);
     older::add(&mut trials);
     traps::add(&mut trials);
