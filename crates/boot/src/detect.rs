@@ -47,10 +47,12 @@ const FOREIGN: [Foreign; 13] = [
 /// Chooses from the environment, which `get` reads.
 pub fn choose(get: &dyn Fn(&str) -> Option<String>) -> Result<Choice, BootError> {
     let launch = || get(VARIABLE).map(|value| LaunchLine::parse(&value).map(Choice::Launcher));
-    match bootstrap(get)? {
-        BootstrapKind::Auto => {}
-        BootstrapKind::Launcher => return launch().unwrap_or(Err(BootError::NotLaunched)),
-        BootstrapKind::Singleton => return Ok(Choice::Singleton),
+    match bootstrap(get) {
+        Ok(BootstrapKind::Auto) => {}
+        Ok(BootstrapKind::Launcher) => return launch().unwrap_or(Err(BootError::NotLaunched)),
+        Ok(BootstrapKind::Singleton) => return Ok(Choice::Singleton),
+        // In its job, a PE whose init reads the settings tells it once for all.
+        Err(error) => return launch().unwrap_or(Err(error.into())),
     }
     if let Some(choice) = launch() {
         return choice;
