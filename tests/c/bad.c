@@ -124,6 +124,12 @@ int main(int argc, char **argv) {
       int status = is("ctx_create") ? F(ctx_create)(0x12, &ctx) : F(team_create_ctx)(K(TEAM_WORLD), 0x12, &ctx);
       if (status == 0 || ctx != K(CTX_INVALID)) return 9;
     }
+    if (is("invalid_handles")) {
+      F(ctx_t) ctx = K(CTX_DEFAULT);
+      F(team_t) team = K(TEAM_WORLD);
+      if (F(team_create_ctx)(K(TEAM_INVALID), 0, &ctx) == 0 || ctx != K(CTX_INVALID)) return 9;
+      if (F(ctx_get_team)(K(CTX_INVALID), &team) == 0 || team != K(TEAM_INVALID)) return 9;
+    }
     if (is("ctx_invalid")) FCT(long, p)(K(CTX_INVALID), heap, 1, next);
     if (is("ctx_default")) F(ctx_destroy)(K(CTX_DEFAULT));
     if (is("ctx_stale")) {
@@ -137,6 +143,15 @@ int main(int argc, char **argv) {
 #endif
   }
 #ifndef FAMILY_NVSHMEM
+  /* A word that was not 0 on any PE before it was used as a lock. */
+  if (is("lock_was")) {
+    *heap = strtol(argv[3], NULL, 0);
+    F(barrier_all)();
+    if (me == last && strcmp(argv[2], "set") == 0) F(set_lock)(heap);
+    if (me == last && strcmp(argv[2], "test") == 0) local = F(test_lock)(heap);
+    if (me == last && strcmp(argv[2], "clear") == 0) F(clear_lock)(heap);
+    F(barrier_all)();
+  }
   if (is("lock_kept") || is("clear_lock_of_another")) {
     if (me == 0) F(set_lock)(heap);
     F(barrier_all)();

@@ -4,7 +4,7 @@ use crate::launch::{LaunchLine, VARIABLE};
 use crate::launcher::Launched;
 use crate::singleton;
 use dushmem_core::bootstrap::Bootstrap;
-use dushmem_core::env::variable;
+use dushmem_core::env::{BootstrapKind, bootstrap, variable};
 use dushmem_os::process;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -47,11 +47,12 @@ const FOREIGN: [Foreign; 13] = [
 /// Chooses from the environment, which `get` reads.
 pub fn choose(get: &dyn Fn(&str) -> Option<String>) -> Result<Choice, BootError> {
     let launch = || get(VARIABLE).map(|value| LaunchLine::parse(&value).map(Choice::Launcher));
-    match get("DUSHMEM_BOOTSTRAP").as_deref().map(str::trim) {
-        None | Some("" | "auto") => {}
-        Some("launcher") => return launch().unwrap_or(Err(BootError::NotLaunched)),
-        Some("singleton") => return Ok(Choice::Singleton),
-        Some(other) => return Err(BootError::UnknownBootstrap(other.to_owned())),
+    match bootstrap(get) {
+        Ok(BootstrapKind::Auto) => {}
+        Ok(BootstrapKind::Launcher) => return launch().unwrap_or(Err(BootError::NotLaunched)),
+        Ok(BootstrapKind::Singleton) => return Ok(Choice::Singleton),
+        // In its job, a PE whose init reads the settings tells it once for all.
+        Err(error) => return launch().unwrap_or(Err(error.into())),
     }
     if let Some(choice) = launch() {
         return choice;

@@ -6,8 +6,8 @@ use dushmem_os::reason::reason;
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum BootError {
-    #[error("DUSHMEM_BOOTSTRAP={0}: there is no such bootstrap; use auto, launcher or singleton")]
-    UnknownBootstrap(String),
+    #[error("{0}")]
+    Setting(#[from] Error),
     #[error(
         "DUSHMEM_BOOTSTRAP=launcher, but DUSHMEM_LAUNCH is not set: start the program with dushrun, or set \
          DUSHMEM_BOOTSTRAP=singleton to run it as one PE"
@@ -46,6 +46,9 @@ pub enum BootError {
 
 impl From<BootError> for Error {
     fn from(error: BootError) -> Error {
-        Error::Bootstrap(error.to_string())
+        match error {
+            BootError::Setting(error) => error,
+            other => Error::Bootstrap(other.to_string()),
+        }
     }
 }

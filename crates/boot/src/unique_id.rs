@@ -10,6 +10,7 @@ use crate::launch::MAX_PES;
 use crate::node::Node;
 use crate::watch::Watch;
 use dushmem_core::bootstrap::Bootstrap;
+use dushmem_core::env;
 use dushmem_core::job::{JobPage, PeState};
 use dushmem_os::fault::{self, Owner};
 use dushmem_os::rendezvous;
@@ -109,21 +110,6 @@ pub fn make() -> Result<UniqueId, BootError> {
     Ok(id)
 }
 
-/// How long a PE waits for the others, by `DUSHMEM_BOOTSTRAP_TIMEOUT`.
-fn patience() -> Result<Duration, BootError> {
-    let set = dushmem_core::env::variable("DUSHMEM_BOOTSTRAP_TIMEOUT");
-    let Some(value) = set.filter(|value| !value.trim().is_empty()) else {
-        return Ok(Duration::from_secs(300));
-    };
-    match value.trim().parse::<u64>() {
-        Ok(seconds) if (1..=1 << 31).contains(&seconds) => Ok(Duration::from_secs(seconds)),
-        _ => {
-            let why = "not a number of seconds of at least 1";
-            Err(BootError::UniqueId(format!("DUSHMEM_BOOTSTRAP_TIMEOUT={value}: {why}")))
-        }
-    }
-}
-
 /// Joins the job of that id as PE `rank` of `nranks`. Collective over all of these; may be called again after
 /// finalize. What is wrong with the numbers is an error on all PEs.
 pub fn join(id: &UniqueId, rank: i32, nranks: i32) -> Result<Arc<dyn Bootstrap>, BootError> {
@@ -156,7 +142,7 @@ pub fn join(id: &UniqueId, rank: i32, nranks: i32) -> Result<Arc<dyn Bootstrap>,
         let at = made.iter().position(|(other, _, pid)| other == id && *pid == fault::pid());
         at.map(|at| made.swap_remove(at).1)
     };
-    let limit = patience()?;
+    let limit = Duration::from_secs(env::bootstrap_timeout(&env::variable)?);
     let (memory, circle) = match own {
         Some(socket) => gather::host(&socket, rank, nranks, limit)?,
         None => gather::attend(id, rank, nranks, limit)?,

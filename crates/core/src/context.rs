@@ -19,8 +19,9 @@ pub mod options {
             return Ok(());
         }
         let bits = if unknown.count_ones() == 1 { "this bit is" } else { "these bits are" };
+        let which = if unknown == options { String::new() } else { format!("{unknown:#x}: ") };
         let text = format!(
-            "options = {options:#x}: {unknown:#x}: {bits} no option of a context; there are CTX_SERIALIZED (0x1), \
+            "options = {options:#x}: {which}{bits} no option of a context; there are CTX_SERIALIZED (0x1), \
              CTX_PRIVATE (0x2) and CTX_NOSTORE (0x4)"
         );
         Err(crate::error::Error::BadSet { text })

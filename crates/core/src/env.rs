@@ -47,6 +47,20 @@ pub enum HeapKind {
     Host,
 }
 
+/// How PEs find each other where the program does not say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BootstrapKind {
+    /// The launcher that started the process, where there is one.
+    Auto,
+    /// The launcher.
+    Launcher,
+    /// One PE by itself.
+    Singleton,
+}
+
+/// Most devices of the emulator: a bound for absurd values of the variable.
+pub const EMU_DEVICES_MAX: u32 = 4096;
+
 /// Where a value came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
@@ -154,6 +168,19 @@ pub struct Settings {
 }
 
 impl Found {
+    fn refused(&self, why: &str) -> Error {
+        let (variable, value) = (self.variable.clone(), self.value.clone());
+        Error::BadEnvironment { variable, value, why: why.to_owned() }
+    }
+
+    /// The value, a whole number from `min` to `max`.
+    fn number(&self, min: u64, max: u64) -> Result<u64> {
+        match self.value.trim().parse::<u64>() {
+            Ok(value) if (min..=max).contains(&value) => Ok(value),
+            _ => Err(self.refused(&format!("not a whole number from {min} to {max}"))),
+        }
+    }
+
     /// True where NVSHMEM's rules for values hold.
     fn is_nvshmems(&self) -> bool {
         self.variable.starts_with("NVSHMEM_")
@@ -184,6 +211,44 @@ pub fn find(prefixes: &[&str], name: &str, get: &dyn Fn(&str) -> Option<String>)
         let variable = format!("{prefix}_{name}");
         get(&variable).filter(|value| counts(prefix, name, value)).map(|value| Found { variable, value })
     })
+}
+
+/// A variable that exists with the prefix `DUSHMEM_` only.
+fn own(name: &str, get: &dyn Fn(&str) -> Option<String>) -> Option<Found> {
+    let variable = format!("DUSHMEM_{name}");
+    get(&variable).filter(|value| !value.trim().is_empty()).map(|value| Found { variable, value })
+}
+
+/// How PEs find each other, by `DUSHMEM_BOOTSTRAP`.
+pub fn bootstrap(get: &dyn Fn(&str) -> Option<String>) -> Result<BootstrapKind> {
+    let Some(found) = own("BOOTSTRAP", get) else { return Ok(BootstrapKind::Auto) };
+    match found.value.trim() {
+        "auto" => Ok(BootstrapKind::Auto),
+        "launcher" => Ok(BootstrapKind::Launcher),
+        "singleton" => Ok(BootstrapKind::Singleton),
+        _ => Err(found.refused("there is no such bootstrap; use auto, launcher or singleton")),
+    }
+}
+
+/// Seconds that a start by a unique id waits for the other PEs, by `DUSHMEM_BOOTSTRAP_TIMEOUT`.
+pub fn bootstrap_timeout(get: &dyn Fn(&str) -> Option<String>) -> Result<u64> {
+    own("BOOTSTRAP_TIMEOUT", get).map_or(Ok(300), |found| found.number(1, 1 << 31))
+}
+
+/// What is wrong with the variables that only some ways to start, or other programs, make use of: told however the
+/// program was started.
+fn of_other_parts(get: &dyn Fn(&str) -> Option<String>) -> Result<()> {
+    bootstrap(get)?;
+    bootstrap_timeout(get)?;
+    if let Some(found) = own("EMU_DEVICES", get) {
+        found.number(1, EMU_DEVICES_MAX.into())?;
+    }
+    match own("GPU_SHARE", get) {
+        Some(found) if !["mps", "plain", "auto"].contains(&found.value.as_str()) => {
+            Err(found.refused("write mps, plain or auto, or unset it"))
+        }
+        _ => Ok(()),
+    }
 }
 
 impl Shown {
@@ -217,11 +282,8 @@ impl Settings {
     pub fn read(prefixes: &[&str], get: &dyn Fn(&str) -> Option<String>) -> Result<Settings> {
         let mut warnings = Vec::new();
         let find = |name: &str| find(prefixes, name, get);
-        let bad = |found: &Found, why: &str| Error::BadEnvironment {
-            variable: found.variable.clone(),
-            value: found.value.clone(),
-            why: why.to_string(),
-        };
+        let bad = |found: &Found, why: &str| found.refused(why);
+        of_other_parts(get)?;
         let mut heap_size = 1 << 30;
         if let Some(found) = find("SYMMETRIC_SIZE") {
             let size = Size::parse(&found.value).map_err(|why| bad(&found, why))?;
@@ -292,11 +354,7 @@ impl Settings {
             },
         };
         let number = |name: &str, default: u64, min: u64, max: u64| -> Result<u64> {
-            let Some(found) = find(name) else { return Ok(default) };
-            match found.value.trim().parse::<u64>() {
-                Ok(value) if (min..=max).contains(&value) => Ok(value),
-                _ => Err(bad(&found, &format!("not a whole number from {min} to {max}"))),
-            }
+            find(name).map_or(Ok(default), |found| found.number(min, max))
         };
         let switch = |name: &str| -> Result<Option<bool>> {
             let Some(found) = find(name) else { return Ok(None) };
@@ -326,6 +384,8 @@ impl Settings {
                 _ => return Err(bad(&found, "write 1 to hide the other PEs from kernels, all, or 0")),
             },
         };
+        // The back end reads it when it binds a GPU, which not every program does.
+        switch("DISABLE_CUDA_VMM")?;
         // OpenSHMEM asks for any value, NVSHMEM for a switch.
         let present =
             |name: &str| find(name).is_some_and(|found| !found.is_nvshmems() || found.is_on_for_nvshmem());
@@ -418,6 +478,29 @@ mod tests {
         assert_eq!(one("NVSHMEM_HEAP_KIND", "SYSMEM").unwrap().heap_kind, HeapKind::Host);
         assert_eq!(one("DUSHMEM_HEAP_KIND", "device").unwrap().heap_kind, HeapKind::Device);
         assert!(one("DUSHMEM_HEAP_KIND", "disk").is_err());
+    }
+
+    #[test]
+    fn variables_of_other_parts_are_checked_whatever_the_start() {
+        for (name, value, why) in [
+            ("BOOTSTRAP_TIMEOUT", "-1", "not a whole number from 1 to 2147483648"),
+            ("BOOTSTRAP_TIMEOUT", "0", "not a whole number from 1 to 2147483648"),
+            ("BOOTSTRAP", "slurm", "there is no such bootstrap; use auto, launcher or singleton"),
+            ("GPU_SHARE", "some", "write mps, plain or auto, or unset it"),
+            ("EMU_DEVICES", "0", "not a whole number from 1 to 4096"),
+            ("DISABLE_CUDA_VMM", "x", "neither yes nor no; write 1 or 0"),
+        ] {
+            let name = format!("DUSHMEM_{name}");
+            for prefixes in [NVSHMEM, SHMEM].iter().filter(|p| !name.contains("VMM") || **p == NVSHMEM) {
+                let error = read(prefixes, &[(&name, value)]).unwrap_err().to_string();
+                assert_eq!(error, format!("{name}={value}: {why}"));
+                assert!(read(prefixes, &[(&name, " ")]).is_ok(), "an empty one is not set");
+            }
+        }
+        let right = [("BOOTSTRAP_TIMEOUT", "7"), ("BOOTSTRAP", " singleton"), ("EMU_DEVICES", "4096 ")];
+        for (name, value) in right {
+            assert!(read(SHMEM, &[(&format!("DUSHMEM_{name}"), value)]).is_ok(), "{name}");
+        }
     }
 
     #[test]

@@ -17,6 +17,17 @@ use std::thread::{self, ThreadId};
 /// In the lower half: waiting for the PE before. The other bits: number of the next PE plus one.
 const WAITING: u32 = 1 << 31;
 
+/// A half of a lock's word with a value that the queue never gives it.
+#[cold]
+fn never_a_lock(lock: usize, half: &str, pe: i32, value: u32) -> Error {
+    let text = format!(
+        "lock = {lock:#x}: the {half} half of its word on PE {pe} is {value:#x}, which no lock has there: the word was \
+         not 0 when the lock was first used, or something else wrote to it; a lock is set to 0 on all PEs, followed by a \
+         barrier, before its first use"
+    );
+    Error::BadSet { text }
+}
+
 /// Locks that a thread of this PE holds or waits for: the queue knows PEs, not threads.
 #[derive(Debug, Default)]
 pub(crate) struct LocalLocks {
@@ -85,10 +96,19 @@ impl World {
         let own = self.my_pe();
         // SAFETY: halves of the caller's word, accessed atomically only.
         unsafe {
-            self.lock_amo(node, AmoOp::Swap, WAITING, own)?;
+            let idle = self.lock_amo(node, AmoOp::Swap, WAITING, own)?;
+            if idle != 0 {
+                return Err(self.refuse_lock(lock, "lower", own, idle));
+            }
             let before = self.lock_amo(tail, AmoOp::Swap, me, home)?;
             if before != 0 {
-                self.lock_amo(node, AmoOp::Or, me, before as i32 - 1)?;
+                if !self.may_stand_before(before) {
+                    return Err(self.refuse_lock(lock, "upper", home, before));
+                }
+                let theirs = self.lock_amo(node, AmoOp::Or, me, before as i32 - 1)?;
+                if theirs & !WAITING != 0 {
+                    return Err(self.refuse_lock(lock, "lower", before as i32 - 1, theirs));
+                }
                 // The launcher follows the queue to who holds the lock.
                 let (address, detail) = (lock as u64, self.lock_number(lock));
                 let (call, awaited) = (Call::SetLock as u32, before as i32 - 1);
@@ -107,14 +127,22 @@ impl World {
     /// # Safety
     /// As for [`World::set_lock`].
     pub unsafe fn test_lock(&self, lock: *mut i64) -> Result<bool> {
-        let (_, tail, home) = self.lock_parts(lock)?;
+        let (node, tail, home) = self.lock_parts(lock)?;
         if !self.locks().try_take(lock as usize).unwrap_or(false) {
             return Ok(false);
+        }
+        // SAFETY: a half of the caller's word, to which nobody writes while this PE is not in the queue.
+        let idle = unsafe { u32::load(node) };
+        if idle != 0 {
+            return Err(self.refuse_lock(lock, "lower", self.my_pe(), idle));
         }
         let me = self.my_pe() as u32 + 1;
         // SAFETY: a half of the caller's word.
         let before = unsafe { self.amo(self.default_context(), tail, AmoOp::CompareSwap, me, 0, home)? };
         if before != 0 {
+            if !self.may_stand_before(before) {
+                return Err(self.refuse_lock(lock, "upper", home, before));
+            }
             self.locks().free(lock as usize);
             self.failed_test();
         }
@@ -128,8 +156,17 @@ impl World {
     pub unsafe fn clear_lock(&self, lock: *mut i64) -> Result<()> {
         let (node, tail, home) = self.lock_parts(lock)?;
         if !self.locks().lock().contains_key(&(lock as usize)) {
+            // Not while another thread of this PE takes it.
+            if self.locks().try_take(lock as usize)? {
+                // SAFETY: as the caller promises.
+                let idle = unsafe { u32::load(node) };
+                if idle != 0 {
+                    return Err(self.refuse_lock(lock, "lower", self.my_pe(), idle));
+                }
+                self.locks().free(lock as usize);
+            }
             // SAFETY: as the caller promises.
-            let who = match unsafe { self.lock_holder(node, tail, home)? } {
+            let who = match unsafe { self.lock_holder(lock as usize, node, tail, home)? } {
                 Some(pe) => format!("PE {pe} does"),
                 None => "and nobody does".into(),
             };
@@ -148,6 +185,9 @@ impl World {
             if next == 0 {
                 let last = self.amo(self.default_context(), tail, AmoOp::CompareSwap, 0, me, home)?;
                 if last != me {
+                    if last == 0 || last > self.n_pes() as u32 {
+                        return Err(self.refuse_lock(lock, "upper", home, last));
+                    }
                     // Somebody is between joining the queue and saying so.
                     next = self.wait_for_own(Call::SetLock, lock as usize, u64::from(last), || {
                         Some(u32::load(node)).filter(|&next| next != 0)
@@ -155,12 +195,27 @@ impl World {
                 }
             }
             if next != 0 {
+                if !self.may_stand_before(next) {
+                    return Err(self.refuse_lock(lock, "lower", self.my_pe(), next));
+                }
                 self.lock_amo(node, AmoOp::Swap, 0, self.my_pe())?;
                 self.lock_amo(node, AmoOp::And, !WAITING, next as i32 - 1)?;
             }
         }
         self.locks().free(lock as usize);
         Ok(())
+    }
+
+    /// Whether that entry of the queue, not 0, can name a PE beside this one, which is not in the queue or at its head.
+    fn may_stand_before(&self, entry: u32) -> bool {
+        entry <= self.n_pes() as u32 && entry != self.my_pe() as u32 + 1
+    }
+
+    /// The error about a word that is no lock, which this thread then does not hold.
+    #[cold]
+    fn refuse_lock(&self, lock: *mut i64, half: &str, pe: i32, value: u32) -> Error {
+        self.locks().free(lock as usize);
+        never_a_lock(lock as usize, half, pe, value)
     }
 
     unsafe fn lock_amo(&self, half: *mut u32, op: AmoOp, value: u32, pe: i32) -> Result<u32> {
@@ -172,15 +227,28 @@ impl World {
     ///
     /// # Safety
     /// As for [`World::set_lock`], of whose word these are the halves.
-    unsafe fn lock_holder(&self, node: *mut u32, tail: *mut u32, home: i32) -> Result<Option<i32>> {
+    unsafe fn lock_holder(
+        &self,
+        lock: usize,
+        node: *mut u32,
+        tail: *mut u32,
+        home: i32,
+    ) -> Result<Option<i32>> {
         // SAFETY: halves of the caller's word.
         let half = |half: *mut u32, pe: i32| unsafe { self.lock_amo(half, AmoOp::Fetch, 0, pe) };
         let last = half(tail, home)?;
+        if last > self.n_pes() as u32 {
+            return Err(never_a_lock(lock, "upper", home, last));
+        }
         if last == 0 {
             return Ok(None);
         }
         for pe in 0..self.n_pes() {
             let state = half(node, pe)?;
+            let next = state & !WAITING;
+            if next > self.n_pes() as u32 || next == pe as u32 + 1 {
+                return Err(never_a_lock(lock, "lower", pe, state));
+            }
             // In the queue, and not waiting: somebody stands behind it, or it is the last.
             if state & WAITING == 0 && (state != 0 || pe + 1 == last as i32) {
                 return Ok(Some(pe));

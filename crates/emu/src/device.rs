@@ -3,6 +3,7 @@
 //! All of them are this machine's CPUs and memory; they exist so that a program that gives every PE its
 //! own device finds one. Each has its own default stream.
 use crate::error::{Code, Failure, Result};
+use dushmem_core::env::EMU_DEVICES_MAX;
 use dushmem_core::wait::SpinPolicy;
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,8 +36,6 @@ pub const SHARED_RESERVED: usize = 1 << 10;
 
 /// Devices there are when nobody says anything.
 const DEFAULT_DEVICES: u32 = 8;
-/// Most devices: a bound for absurd values of the variable.
-const MAX_DEVICES: u32 = 4096;
 
 static COUNT: OnceLock<AtomicU32> = OnceLock::new();
 static PES: AtomicU32 = AtomicU32::new(1);
@@ -60,11 +59,11 @@ fn counter() -> &'static AtomicU32 {
 /// The number that the variable asks for; what is wrong with it, where another one is taken.
 fn read_count(text: &str) -> (u32, Option<String>) {
     let number = text.trim().parse::<u32>();
-    let count = number.as_ref().map_or(DEFAULT_DEVICES, |n| (*n).clamp(1, MAX_DEVICES));
+    let count = number.as_ref().map_or(DEFAULT_DEVICES, |n| (*n).clamp(1, EMU_DEVICES_MAX));
     let right = number == Ok(count) || text.trim().is_empty();
     let complaint = || {
         format!(
-            "dushmem: DUSHMEM_EMU_DEVICES={text}: write a number from 1 to {MAX_DEVICES}; {count} is taken instead"
+            "dushmem: DUSHMEM_EMU_DEVICES={text}: write a number from 1 to {EMU_DEVICES_MAX}; {count} is taken instead"
         )
     };
     (count, (!right).then(complaint))
@@ -78,7 +77,7 @@ pub fn count() -> u32 {
 /// Tells the emulator how many PEs share this node: there are at least as many devices, and threads that
 /// wait leave the CPUs to others where PEs outnumber them.
 pub fn set_local_pes(pes: usize) {
-    let pes = u32::try_from(pes).unwrap_or(MAX_DEVICES).clamp(1, MAX_DEVICES);
+    let pes = u32::try_from(pes).unwrap_or(EMU_DEVICES_MAX).clamp(1, EMU_DEVICES_MAX);
     counter().fetch_max(pes, Ordering::Relaxed);
     let before = PES.swap(pes, Ordering::Relaxed);
     policy().count_thread(pes as i32 - before as i32);

@@ -30,9 +30,12 @@ pub fn options_and_operations(pe: &Pe) {
         pe.meet();
         assert_eq!(words.read(3), round, "destroying a context completes what it issued");
     }
-    for (wrong, bits) in
-        [(8, "0x8: this bit is"), (0x36, "0x30: these bits are"), (-1, "0xfffffffffffffff8: these bits")]
-    {
+    for (wrong, bits) in [
+        (8, "this bit is"),
+        (0x30, "these bits are"),
+        (0x36, "0x30: these bits are"),
+        (-1, "0xfffffffffffffff8: these bits"),
+    ] {
         let text = pe.create_context(None, wrong).unwrap_err().to_string();
         assert!(text.starts_with(&format!("options = {wrong:#x}: {bits}")), "{text}");
     }

@@ -8,6 +8,7 @@ mod build;
 mod life;
 mod limits;
 mod mismatch;
+mod locks;
 mod older;
 mod programs;
 mod ring;
@@ -41,6 +42,7 @@ fn main() {
     surroundings::add(&mut trials);
     bad::add(&mut trials);
     mismatch::add(&mut trials);
+    locks::add(&mut trials);
     tools::add(&mut trials);
     older::add(&mut trials);
     traps::add(&mut trials);

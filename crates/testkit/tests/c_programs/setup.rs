@@ -271,6 +271,14 @@ fn refused() {
         ("NVSHMEM", "NVSHMEM_SYMMETRIC_SIZE", "1Gb", "nothing may follow"),
         ("NVSHMEM", "NVSHMEM_MAX_TEAMS", "x", "not a whole number"),
         ("DUSHMEM", "DUSHMEM_STATIC", "perhaps", "neither yes nor no"),
+        ("SHMEM", "DUSHMEM_BOOTSTRAP_TIMEOUT", "-1", "not a whole number from 1 to 2147483648"),
+        (
+            "DUSHMEM",
+            "DUSHMEM_BOOTSTRAP",
+            "slurm",
+            "there is no such bootstrap; use auto, launcher or singleton",
+        ),
+        ("NVSHMEM", "DUSHMEM_EMU_DEVICES", "0", "not a whole number from 1 to 4096"),
     ] {
         let line = format!("{variable}={value}: ");
         let program = variables(family);
@@ -284,5 +292,9 @@ fn refused() {
         let ended = Job::new(2, &program).words("init").env(variable, value).run();
         assert!(ended.code != 0 && ended.stdout.is_empty(), "{ended:#?}");
         has(&ended, &[&line, why]);
+        assert!([returned, ended].iter().all(|job| job.stderr.lines().count() == 1), "{line}");
+        let alone = Job::of(&program).words("init").env(variable, value).run();
+        assert!(alone.code != 0 && alone.stdout.is_empty(), "{alone:#?}");
+        has(&alone, &[&line, why]);
     }
 }
