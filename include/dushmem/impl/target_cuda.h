@@ -144,13 +144,18 @@ DUSHMEM_IMPL_FN void *computed_now(const void *address) {
   return (void *)address;
 }
 
-template <class U> DUSHMEM_IMPL_FN U add(U *at, U value) { return atomicAdd_system(at, value); }
-template <class U> DUSHMEM_IMPL_FN U bit_and(U *at, U value) { return atomicAnd_system(at, value); }
-template <class U> DUSHMEM_IMPL_FN U bit_or(U *at, U value) { return atomicOr_system(at, value); }
-template <class U> DUSHMEM_IMPL_FN U bit_xor(U *at, U value) { return atomicXor_system(at, value); }
-template <class U> DUSHMEM_IMPL_FN U exchange(U *at, U value) { return atomicExch_system(at, value); }
+/* Words that others see are in global memory: the compiler, which is told so, need not look whether they are a block's. */
+template <class U> DUSHMEM_IMPL_FN U *in_global(U *at) {
+  __builtin_assume(__isGlobal(at));
+  return at;
+}
+template <class U> DUSHMEM_IMPL_FN U add(U *at, U value) { return atomicAdd_system(in_global(at), value); }
+template <class U> DUSHMEM_IMPL_FN U bit_and(U *at, U value) { return atomicAnd_system(in_global(at), value); }
+template <class U> DUSHMEM_IMPL_FN U bit_or(U *at, U value) { return atomicOr_system(in_global(at), value); }
+template <class U> DUSHMEM_IMPL_FN U bit_xor(U *at, U value) { return atomicXor_system(in_global(at), value); }
+template <class U> DUSHMEM_IMPL_FN U exchange(U *at, U value) { return atomicExch_system(in_global(at), value); }
 template <class U> DUSHMEM_IMPL_FN U compare_exchange(U *at, U cond, U value) {
-  return atomicCAS_system(at, cond, value);
+  return atomicCAS_system(in_global(at), cond, value);
 }
 
 DUSHMEM_IMPL_FN void fence_system() {
