@@ -235,6 +235,11 @@ void *dushmem_emu_reach(const char *call, const char *arg, const void *address, 
 void dushmem_emu_queue_pair(int handle);
 void dushmem_emu_own(const char *call, const char *arg, const void *address, size_t bytes, size_t align);
 __attribute__((__noreturn__)) void dushmem_emu_fault(const char *call, const char *arg, int64_t value, const char *why);
+__attribute__((__noreturn__)) void dushmem_emu_too_many(const char *call, const char *arg, size_t n, size_t elem);
+/* End the job where strides and count, or both buffers, are not what they have to be. */
+void dushmem_emu_strides(const char *call, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, size_t elem);
+void dushmem_emu_overlap(const char *call, const void *dest, size_t dest_bytes, const void *source, size_t source_bytes,
+                         int in_place);
 void dushmem_emu_wait(const char *call, const void *address, uint64_t detail, int (*ready)(void *), void *closure);
 void dushmem_emu_announce(const dushmem_emu_collective *what);
 void dushmem_emu_ring(int pe);

@@ -131,7 +131,7 @@ template <class S, class T, class Values> struct set_calls {
   typedef set<T, Values> Set;
   static DUSHMEM_IMPL_MEMBER void check(const Set &words, const char *call) {
     check_cmp(words.cmp, call);
-    if (words.n != 0) check_own(words.words, bytes_of(words.n, sizeof(T)), sizeof(T), call, "ivars");
+    if (words.n != 0) check_own(words.words, bytes_of(words.n, sizeof(T), call), sizeof(T), call, "ivars");
   }
   static DUSHMEM_IMPL_MEMBER void check(const Set &words, const size_t *indices, const char *call) {
     check(words, call);

@@ -141,6 +141,11 @@ DUSHMEM_IMPL_COLD void own_elsewhere(const void *own, size_t bytes, size_t align
   dushmem_emu_own(call, arg, own, bytes, align);
 }
 
+/* Ends the job: elements that no address space holds. */
+__attribute__((noreturn)) DUSHMEM_IMPL_COLD void too_many(const char *call, const char *arg, size_t n, size_t elem) {
+  dushmem_emu_too_many(call, arg, n, elem);
+}
+
 /* C globals may be symmetric, too. */
 DUSHMEM_IMPL_FN void *ptr_elsewhere(const void *own, int pe) { return dushmem_emu_ptr(own, pe); }
 
