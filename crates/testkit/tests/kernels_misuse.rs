@@ -65,6 +65,63 @@ const PARTIAL: &[(&str, i32, &[&str])] = &[
             "wait in nvshmemx_int_put_warp (mask 0xffffffff) for lanes 8 to 31",
         ],
     ),
+    (
+        "template_ended",
+        1,
+        &[": put: 10 of the 64 threads of the block make this call, and all have to: \
+         10 threads, (0, 0, 0) to (9, 0, 0), wait in put; 54 have ended (kernel"],
+    ),
+    (
+        "template_at_barrier",
+        1,
+        &[
+            ": iget: 10 of the 64 threads of the block make this call, and all have to: ",
+            "54 threads, (0, 0, 0) to (53, 0, 0), wait in __syncthreads",
+        ],
+    ),
+    (
+        "template_elsewhere",
+        1,
+        &[
+            ": barrier: 63 of the 64 threads of the block make this call, and all have to: ",
+            "thread (7, 0, 0) waits in reduce",
+        ],
+    ),
+    (
+        "template_order",
+        1,
+        &[
+            ": quiet: 3 of the 64 threads of the block make this call, and all have to: ",
+            "61 threads, (3, 0, 0) to (63, 0, 0), wait in fence",
+        ],
+    ),
+    (
+        "template_and_name",
+        1,
+        &[
+            ": put: 32 of the 64 threads of the block make this call, and all have to: ",
+            "wait in nvshmemx_int_put_block",
+        ],
+    ),
+    (
+        "template_test",
+        1,
+        &[": test: 63 of the 64 threads of the block make this call, and all have to: ", "; 1 has ended"],
+    ),
+    (
+        "template_lanes",
+        1,
+        &[": get: 8 of the 32 lanes of warp 1 make this call, and all have to: \
+         lanes 0 to 7 wait in it; lanes 8 to 31 have ended (kernel"],
+    ),
+    (
+        "template_lanes_at_syncwarp",
+        1,
+        &[
+            ": broadcast: 2 of the 32 lanes of warp ",
+            " make this call, and all have to: lanes 30 to 31 wait in it; lanes 0 to 29 wait in __syncwarp (kernel",
+        ],
+    ),
     ("lanes_shuffle", 134, &["nvshmemx_int_put_warp", "other lanes of the mask wait in"]),
 ];
 

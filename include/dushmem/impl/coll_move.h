@@ -213,6 +213,7 @@ DUSHMEM_IMPL_APART void collect_bytes(const members &team, char *dest, const cha
 
 template <class S, class T>
 DUSHMEM_IMPL_FN int broadcast(int32_t handle, T *dest, const T *source, size_t nelems, int root) {
+  DUSHMEM_IMPL_IN_CALL("broadcast");
   impl::members team;
   if (!impl::open<S>(handle, team, "broadcast")) return 1;
   DUSHMEM_IMPL_ANNOUNCE(team, "broadcast", nelems, sizeof(T), (uint64_t)root);
@@ -227,6 +228,7 @@ DUSHMEM_IMPL_FN int broadcast(int32_t handle, T *dest, const T *source, size_t n
 }
 
 template <class S, class T> DUSHMEM_IMPL_FN int fcollect(int32_t handle, T *dest, const T *source, size_t nelems) {
+  DUSHMEM_IMPL_IN_CALL("fcollect");
   impl::members team;
   if (!impl::open<S>(handle, team, "fcollect")) return 1;
   DUSHMEM_IMPL_ANNOUNCE(team, "fcollect", nelems, sizeof(T), 0);
@@ -237,6 +239,7 @@ template <class S, class T> DUSHMEM_IMPL_FN int fcollect(int32_t handle, T *dest
 }
 
 template <class S, class T> DUSHMEM_IMPL_FN int collect(int32_t handle, T *dest, const T *source, size_t nelems) {
+  DUSHMEM_IMPL_IN_CALL("collect");
   impl::members team;
   if (!impl::open<S>(handle, team, "collect")) return 1;
   DUSHMEM_IMPL_ANNOUNCE(team, "collect", 0, 0, 0);
@@ -247,6 +250,7 @@ template <class S, class T> DUSHMEM_IMPL_FN int collect(int32_t handle, T *dest,
 }
 
 template <class S, class T> DUSHMEM_IMPL_FN int alltoall(int32_t handle, T *dest, const T *source, size_t nelems) {
+  DUSHMEM_IMPL_IN_CALL("alltoall");
   impl::members team;
   if (!impl::open<S>(handle, team, "alltoall")) return 1;
   DUSHMEM_IMPL_ANNOUNCE(team, "alltoall", nelems, sizeof(T), 0);

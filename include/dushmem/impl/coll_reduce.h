@@ -261,6 +261,7 @@ DUSHMEM_IMPL_FN size_t checked(const T *dest, const T *source, size_t n, int blo
 
 template <class S, class Op, class T>
 DUSHMEM_IMPL_FN int reduce_as(int32_t handle, T *dest, const T *source, size_t n, result kind, const char *call) {
+  DUSHMEM_IMPL_IN_CALL(call);
   members team;
   const bool world = is_world(handle);
   if (world) {
@@ -283,6 +284,7 @@ DUSHMEM_IMPL_FN int reduce_as(int32_t handle, T *dest, const T *source, size_t n
 
 template <class S, class Op, class T>
 DUSHMEM_IMPL_FN int scan_as(int32_t handle, T *dest, const T *source, size_t n, result kind, const char *call) {
+  DUSHMEM_IMPL_IN_CALL(call);
   static_assert(std::is_same<Op, op_sum>::value, "scans are sums");
   members team;
   if (!open<S>(handle, team, call)) return 1;

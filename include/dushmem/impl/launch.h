@@ -31,11 +31,16 @@ inline thread_local const char *call_name = nullptr;
 /* True on an OS thread that runs a kernel. */
 inline bool in_kernel() { return kernel_runs; }
 
-/* A call, for as long as it takes. */
+/* A call, for as long as it takes. One that another call makes goes by the name of that. */
 struct in_call {
-  explicit in_call(const char *name) { call_name = name; }
-  ~in_call() { call_name = nullptr; }
+  explicit in_call(const char *name) : outer(call_name) {
+    if (outer == nullptr) call_name = name;
+  }
+  ~in_call() { call_name = outer; }
   in_call(const in_call &) = delete;
+
+private:
+  const char *const outer;
 };
 
 inline void locate(dushmem_emu_place *place) {

@@ -33,6 +33,7 @@ DUSHMEM_IMPL_FN void *in_each_call(scope::block, const void *own) { return (void
 template <class S, class Scratch = no_scratch>
 DUSHMEM_IMPL_FN void put_any(context ctx, void *dest, const void *source, size_t bytes, int pe, bool nbi,
                              const char *call, Scratch scratch = Scratch()) {
+  DUSHMEM_IMPL_IN_CALL(call);
   const S s{};
   char *to;
   if (!finds_for_copy(to, in_each_call(s, dest), source, bytes, pe)) {
@@ -50,6 +51,7 @@ DUSHMEM_IMPL_FN void put_any(context ctx, void *dest, const void *source, size_t
 template <class S, class Scratch = no_scratch>
 DUSHMEM_IMPL_FN void get_any(context ctx, void *dest, const void *source, size_t bytes, int pe, bool nbi,
                              const char *call, Scratch scratch = Scratch()) {
+  DUSHMEM_IMPL_IN_CALL(call);
   const S s{};
   char *from;
   if (!finds_for_copy(from, in_each_call(s, source), dest, bytes, pe)) {
@@ -85,6 +87,7 @@ DUSHMEM_IMPL_FN void check_strides(ptrdiff_t dst, ptrdiff_t sst, size_t, size_t,
 template <class S, class T>
 DUSHMEM_IMPL_FN void strided(context ctx, bool put, T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst,
                              size_t nelems, int pe, const char *call) {
+  DUSHMEM_IMPL_IN_CALL(call);
   const S s{};
   check_strides(dst, sst, nelems, sizeof(T), call);
   if (nelems == 0) {

@@ -42,6 +42,7 @@ template <class S, class Scratch = no_scratch>
 DUSHMEM_IMPL_FN void put_signal_any(context ctx, void *dest, const void *source, size_t bytes, uint64_t *signal,
                                     uint64_t value, int op, int pe, bool nbi, const char *call,
                                     Scratch scratch = Scratch()) {
+  DUSHMEM_IMPL_IN_CALL(call);
   const S s{};
   check_sig_op(op, call);
   uint64_t *word;

@@ -139,6 +139,7 @@ template <class To, class From> DUSHMEM_IMPL_FN To bits(const From &from) {
 #if defined(DUSHMEM_EMU)
 #include "target_emu.h"
 #else
+#define DUSHMEM_IMPL_IN_CALL(...)
 #include "device_fault.h"
 #if defined(__HIPCC__)
 #include "target_hip.h"

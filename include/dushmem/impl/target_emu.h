@@ -100,6 +100,15 @@ DUSHMEM_IMPL_FN void sync(scope::warpgroup) {
   __syncwarp();
 }
 
+/* A call that all threads of S make. That of one thread needs no name: nobody waits for the others of it. */
+template <class S> struct call_of : ::dushmem::emu::in_call {
+  using in_call::in_call;
+};
+template <> struct call_of<scope::thread> {
+  explicit call_of(const char *) {}
+};
+#define DUSHMEM_IMPL_IN_CALL(name) [[maybe_unused]] const ::dushmem::device::impl::call_of<S> made(name)
+
 /* In a loop that looks at something again and again: the other threads of the block run. */
 DUSHMEM_IMPL_FN void pause() { dushmem_emu_yield(); }
 DUSHMEM_IMPL_FN uint64_t ticks() {
