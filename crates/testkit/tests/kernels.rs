@@ -89,13 +89,17 @@ const WRONG: &[Wrong] = &[
     (
         21,
         1,
-        &["iput: dst = 2305843009213693952, nelems = 3: the last element would end 18446744073709551620 bytes after"],
+        &[
+            "iput: dst = 2305843009213693952, nelems = 3: the last element would end 18446744073709551620 bytes after",
+        ],
     ),
     (22, 1, &["iput: sst = 0: strides count elements and are at least 1"]),
     (
         23,
         1,
-        &["iput: sst = 2305843009213693952, nelems = 3: the last element would end 18446744073709551620 bytes after"],
+        &[
+            "iput: sst = 2305843009213693952, nelems = 3: the last element would end 18446744073709551620 bytes after",
+        ],
     ),
     (24, 1, &["wait_until_all: nelems = -5: more than the address space; was the number negative?"]),
     (25, 1, &["reduce: nreduce = -5: more than the address space; was the number negative?"]),

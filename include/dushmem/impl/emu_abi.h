@@ -28,14 +28,26 @@ typedef struct {
   uint32_t x, y, z;
 } dushmem_emu_dim3;
 
+/* What the arguments of a call are that all threads of a block or warp make alike. Those of one thread: where that stands,
+ * and behind it so many values of 64 bits. */
+typedef struct {
+  const char *names; /* "dest, source, nelems, pe" */
+  uint32_t count, addresses; /* bit i: value i is an address */
+} dushmem_emu_parameters;
+typedef struct {
+  const dushmem_emu_parameters *are;
+} dushmem_emu_arguments;
+
 /* Addresses of the calling thread's threadIdx, blockIdx, blockDim, gridDim, dynamic shared memory, mark that it runs a
- * kernel, and name of the call that it is in. The library sets size. */
+ * kernel, name of the call that it is in, and that call's arguments, which the library takes where the threads first meet.
+ * The library sets size. */
 typedef struct {
   size_t size;
   void *thread, *block, *block_dim, *grid_dim;
   void **shared;
   bool *in_kernel;
   const char **call;
+  const dushmem_emu_arguments **arguments;
 } dushmem_emu_place;
 
 /* Counts incompatible changes of these structs. */

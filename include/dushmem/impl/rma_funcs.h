@@ -33,7 +33,6 @@ DUSHMEM_IMPL_FN void *in_each_call(scope::block, const void *own) { return (void
 template <class S, class Scratch = no_scratch>
 DUSHMEM_IMPL_FN void put_any(context ctx, void *dest, const void *source, size_t bytes, int pe, bool nbi,
                              const char *call, Scratch scratch = Scratch()) {
-  DUSHMEM_IMPL_IN_CALL(call);
   const S s{};
   char *to;
   if (!finds_for_copy(to, in_each_call(s, dest), source, bytes, pe)) {
@@ -51,7 +50,6 @@ DUSHMEM_IMPL_FN void put_any(context ctx, void *dest, const void *source, size_t
 template <class S, class Scratch = no_scratch>
 DUSHMEM_IMPL_FN void get_any(context ctx, void *dest, const void *source, size_t bytes, int pe, bool nbi,
                              const char *call, Scratch scratch = Scratch()) {
-  DUSHMEM_IMPL_IN_CALL(call);
   const S s{};
   char *from;
   if (!finds_for_copy(from, in_each_call(s, source), dest, bytes, pe)) {
@@ -87,7 +85,7 @@ DUSHMEM_IMPL_FN void check_strides(ptrdiff_t dst, ptrdiff_t sst, size_t, size_t,
 template <class S, class T>
 DUSHMEM_IMPL_FN void strided(context ctx, bool put, T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst,
                              size_t nelems, int pe, const char *call) {
-  DUSHMEM_IMPL_IN_CALL(call);
+  DUSHMEM_IMPL_IN_CALL_WITH(call, "dest, source, dst, sst, nelems, pe", dest, source, dst, sst, nelems, pe);
   const S s{};
   check_strides(dst, sst, nelems, sizeof(T), call);
   if (nelems == 0) {
@@ -136,17 +134,21 @@ DUSHMEM_IMPL_FN void put_bytes(void *dest, const void *source, size_t bytes, int
 } // namespace impl
 
 template <class S, class T> DUSHMEM_IMPL_FN void put(context ctx, T *dest, const T *source, size_t nelems, int pe) {
+  DUSHMEM_IMPL_IN_CALL_WITH("put", "dest, source, nelems, pe", dest, source, nelems, pe);
   impl::put_any<S>(ctx, dest, source, impl::bytes_of(nelems, sizeof(T), "put"), pe, false, "put");
 }
 template <class S, class T> DUSHMEM_IMPL_FN void get(context ctx, T *dest, const T *source, size_t nelems, int pe) {
+  DUSHMEM_IMPL_IN_CALL_WITH("get", "dest, source, nelems, pe", dest, source, nelems, pe);
   impl::get_any<S>(ctx, dest, source, impl::bytes_of(nelems, sizeof(T), "get"), pe, false, "get");
 }
 template <class S, class T>
 DUSHMEM_IMPL_FN void put_nbi(context ctx, T *dest, const T *source, size_t nelems, int pe) {
+  DUSHMEM_IMPL_IN_CALL_WITH("put_nbi", "dest, source, nelems, pe", dest, source, nelems, pe);
   impl::put_any<S>(ctx, dest, source, impl::bytes_of(nelems, sizeof(T), "put_nbi"), pe, true, "put_nbi");
 }
 template <class S, class T>
 DUSHMEM_IMPL_FN void get_nbi(context ctx, T *dest, const T *source, size_t nelems, int pe) {
+  DUSHMEM_IMPL_IN_CALL_WITH("get_nbi", "dest, source, nelems, pe", dest, source, nelems, pe);
   impl::get_any<S>(ctx, dest, source, impl::bytes_of(nelems, sizeof(T), "get_nbi"), pe, true, "get_nbi");
 }
 template <class T> DUSHMEM_IMPL_FN void p(context ctx, T *dest, impl::same_t<T> value, int pe) {
@@ -187,11 +189,15 @@ DUSHMEM_IMPL_FN void iget(context ctx, T *dest, const T *source, ptrdiff_t dst, 
 
 template <class S, class T>
 DUSHMEM_IMPL_FN void put_scratch(T *dest, const T *source, size_t nelems, int pe, void *scratch, size_t scratch_bytes) {
+  DUSHMEM_IMPL_IN_CALL_WITH("put_scratch", "dest, source, nelems, pe, scratch, scratch_bytes", dest, source, nelems, pe, scratch,
+                            scratch_bytes);
   impl::put_any<S>(context{0}, dest, source, impl::bytes_of(nelems, sizeof(T), "put_scratch"), pe, false, "put_scratch",
                    impl::some_scratch{scratch, scratch_bytes});
 }
 template <class S, class T>
 DUSHMEM_IMPL_FN void get_scratch(T *dest, const T *source, size_t nelems, int pe, void *scratch, size_t scratch_bytes) {
+  DUSHMEM_IMPL_IN_CALL_WITH("get_scratch", "dest, source, nelems, pe, scratch, scratch_bytes", dest, source, nelems, pe, scratch,
+                            scratch_bytes);
   impl::get_any<S>(context{0}, dest, source, impl::bytes_of(nelems, sizeof(T), "get_scratch"), pe, false, "get_scratch",
                    impl::some_scratch{scratch, scratch_bytes});
 }
