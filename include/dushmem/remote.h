@@ -41,7 +41,7 @@ private:
 };
 
 template <class T> DUSHMEM_IMPL_MEMBER inline remote<T>::remote(T *object, size_t nelems, int pe) : own_(object), pe_(pe) {
-  far_ = impl::peer(object, impl::bytes_of(nelems, sizeof(T)), pe, "remote", "object", alignof(T));
+  far_ = impl::peer(object, impl::bytes_of(nelems, sizeof(T), "remote"), pe, "remote", "object", alignof(T));
 }
 template <class T> DUSHMEM_IMPL_MEMBER inline void remote<T>::p(size_t i, T value) const {
   if (!DUSHMEM_IMPL_IS(far_ != nullptr)) return device::p(own_ + i, value, pe_);

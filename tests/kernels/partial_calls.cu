@@ -6,6 +6,10 @@
 #include <nvshmem.h>
 #include <nvshmemx.h>
 
+namespace d = dushmem::device;
+using block_scope = d::scope::block;
+using warp_scope = d::scope::warp;
+
 struct Objects {
   int *to, *from; // symmetric, 256
 };
@@ -53,6 +57,50 @@ __global__ void lanes_shuffle(Objects o) {
     o.to[threadIdx.x] = __shfl_sync(0xffffffffu, int(threadIdx.x), 0);
 }
 
+// The templates: no name of the library stands around them.
+__global__ void template_ended(Objects o) {
+  if (threadIdx.x < 10) d::put<block_scope>(o.to, o.from, 64, 0);
+}
+
+__global__ void template_at_barrier(Objects o) {
+  if (threadIdx.x >= 54) d::iget<block_scope>(o.to, o.from, 1, 1, 16, 0);
+  __syncthreads();
+}
+
+__global__ void template_elsewhere(Objects o) {
+  if (threadIdx.x == 7)
+    d::reduce<block_scope, d::op::sum>(NVSHMEM_TEAM_WORLD, o.to, (const int *)o.from, 16);
+  else
+    d::barrier_all<block_scope>();
+}
+
+__global__ void template_order(Objects) {
+  if (threadIdx.x < 3)
+    d::quiet<block_scope>();
+  else
+    d::fence<block_scope>();
+}
+
+__global__ void template_and_name(Objects o) {
+  if (threadIdx.x < 32)
+    d::put<block_scope>(o.to, o.from, 16, 0);
+  else
+    nvshmemx_int_put_block(o.to, o.from, 16, 0);
+}
+
+__global__ void template_test(Objects o) {
+  if (threadIdx.x != 5) d::test<block_scope>(o.to, NVSHMEM_CMP_EQ, 1);
+}
+
+__global__ void template_lanes(Objects o) {
+  if (threadIdx.x >= 32 && threadIdx.x < 40) d::get<warp_scope>(o.to, o.from, 16, 0);
+}
+
+__global__ void template_lanes_at_syncwarp(Objects o) {
+  if (threadIdx.x % 32 >= 30) d::broadcast<warp_scope>(NVSHMEM_TEAM_WORLD, o.to, (const int *)o.from, 16, 0);
+  __syncwarp();
+}
+
 __global__ void waiting(Objects o) {
   if (threadIdx.x < 5)
     nvshmemx_putmem_block(o.to, o.from, 64, 0);
@@ -80,6 +128,13 @@ __global__ void right(Objects o) {
   __syncthreads();
   nvshmemx_barrier_all_block();
   nvshmemx_int_sum_reduce_block(NVSHMEM_TEAM_WORLD, o.to, o.from, 16);
+  d::put<block_scope>(o.to, o.from, 16, 0);
+  if (threadIdx.x < 32) d::get<warp_scope>(o.to, o.from, 16, 0);
+  if (threadIdx.x == 40) d::put(o.to, o.from, 16, 0);
+  d::quiet<block_scope>();
+  d::reduce<block_scope, d::op::sum>(NVSHMEM_TEAM_WORLD, o.to, (const int *)o.from, 16);
+  d::wait_until<block_scope>(o.from, NVSHMEM_CMP_EQ, 0);
+  __syncthreads();
   if (threadIdx.x < 20) return;
   __syncthreads();
   if (threadIdx.x >= 32) nvshmemx_int_put_warp(o.to, o.from, 0, 0);
@@ -92,7 +147,9 @@ struct Case {
 #define CASE(kernel) {#kernel, kernel}
 static const Case CASES[] = {CASE(ended),        CASE(at_barrier),    CASE(elsewhere),        CASE(early),
                              CASE(lanes_ended),  CASE(lanes_at_syncwarp), CASE(lanes_at_barrier), CASE(lanes_shuffle),
-                             CASE(waiting),      CASE(right)};
+                             CASE(waiting),      CASE(right),         CASE(template_ended),   CASE(template_at_barrier),
+                             CASE(template_elsewhere), CASE(template_order), CASE(template_and_name), CASE(template_test),
+                             CASE(template_lanes), CASE(template_lanes_at_syncwarp)};
 
 int main(int, char **args) {
   nvshmem_init();

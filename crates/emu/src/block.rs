@@ -312,14 +312,15 @@ impl Block {
     #[inline]
     fn call(&self) -> Name {
         // SAFETY: the place holds addresses of the OS thread's variables.
-        unsafe { self.place.call.read() }
+        unsafe { self.place.call() }
     }
 
     /// The running thread comes to the barrier.
     #[inline]
     fn join_roll(&mut self) {
-        let call = self.call();
-        if self.arrived.is_empty() { self.roll = Roll::of(call) } else { self.roll.join(call) }
+        // SAFETY: the place holds addresses of the OS thread's variables.
+        let made = unsafe { self.place.made() };
+        self.roll.come(self.arrived.is_empty(), made, u32::from(self.current), &self.board);
     }
 
     /// Those at the barrier, among which is the running thread if it `arrives`, came for different things.

@@ -1,6 +1,6 @@
 //! Launches of Rust closures.
 use crate::block::{self, Place};
-use crate::called::Name;
+use crate::called::{Name, Passed};
 use crate::device::{self, Threads};
 use crate::error::Result;
 use crate::grid::{Dim3, Grid, Kernel};
@@ -19,6 +19,7 @@ struct OwnPlace {
     shared: *mut c_void,
     in_kernel: bool,
     call: Name,
+    arguments: Passed,
 }
 
 const NOWHERE: Dim3 = Dim3::new(0, 0, 0);
@@ -33,6 +34,7 @@ thread_local! {
             shared: std::ptr::null_mut(),
             in_kernel: false,
             call: Name::NONE,
+            arguments: Passed::NONE,
         })
     };
 }
@@ -53,6 +55,7 @@ unsafe extern "C" fn locate(place: *mut Place) {
                 shared: &raw mut (*own).shared,
                 in_kernel: &raw mut (*own).in_kernel,
                 call: &raw mut (*own).call,
+                arguments: &raw mut (*own).arguments,
             });
         }
     });

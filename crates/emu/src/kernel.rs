@@ -1,10 +1,12 @@
 //! What kernels know of their PE, and what they ask of the library: addresses that are not in the heap, waits,
 //! errors.
 use crate::block;
+use dushmem_core::coll::checks;
 use dushmem_core::coll::device_slot::DeviceSlot;
 use dushmem_core::coll::kernel_calls::KernelCall;
 use dushmem_core::device::KernelState;
 use dushmem_core::error::{Call, Error, Result, line};
+use dushmem_core::strided::{Blocks, Strided};
 use dushmem_core::world::World;
 use std::cell::UnsafeCell;
 use std::sync::atomic::AtomicPtr;
@@ -144,10 +146,28 @@ pub(crate) fn queue_pair(handle: i32) {
     }
 }
 
-/// What the headers give for more bytes than there can be.
-fn check_bytes(call: &str, len: usize) {
-    if len == usize::MAX {
-        end(call, &"nelems: more elements than an address space holds; was the number negative?", 1);
+/// Ends the job for an error of the engine, in the words in which the host is told.
+fn end_for(call: &str, error: &Error) -> ! {
+    end(call, error, error.code())
+}
+
+/// Ends the job: `n` elements of `elem` bytes, argument `arg`, are more than there can be.
+pub(crate) fn too_many(call: &str, arg: &'static str, n: usize, elem: usize) -> ! {
+    end_for(call, &checks::negative(n).counting(arg, n, elem))
+}
+
+/// Ends the job unless strides and count make sense. Devices refuse strides of no elements, too.
+pub(crate) fn strides(call: &str, dst: isize, sst: isize, nelems: usize, elem: usize) {
+    let blocks = Blocks { dst, sst, elem, bsize: 1, nblocks: nelems.max(1) };
+    if let Err(error) = Strided::check(&blocks, false) {
+        end_for(call, &error);
+    }
+}
+
+/// Ends the job where the buffers of a collective overlap: [`checks::apart`].
+pub(crate) fn overlap(call: &str, dest: (usize, usize), source: (usize, usize), in_place: bool) {
+    if let Err(error) = checks::apart(dest, source, in_place) {
+        end_for(call, &error);
     }
 }
 
@@ -158,14 +178,13 @@ fn ask<R>(call: &str, question: impl FnOnce(&World) -> Result<R>) -> R {
         if let Some(world) = &world {
             world.boot().node_memory().1.hear_out(&error);
         }
-        end(call, &error, error.code())
+        end_for(call, &error)
     })
 }
 
 /// The address of PE `pe`'s copy of `[addr, addr + len)`, or 0 where kernels can't load and store it. Bad
 /// arguments end the job.
 pub(crate) fn reach(call: &str, arg: &'static str, addr: usize, len: usize, align: usize, pe: i32) -> usize {
-    check_bytes(call, len);
     ask(call, |world| {
         let address = world.kernel_target(arg, addr, len, align, pe)?;
         // SAFETY: kernels run, so nobody writes the state; its table has an entry for each PE.
@@ -192,7 +211,6 @@ pub(crate) fn global_exit(status: i32) -> ! {
 
 /// Checks that `[addr, addr + len)` is own symmetric memory.
 pub(crate) fn own(call: &str, arg: &'static str, addr: usize, len: usize, align: usize) {
-    check_bytes(call, len);
     ask(call, |world| world.kernel_target(arg, addr, len, align, world.my_pe()));
 }
 
@@ -241,7 +259,7 @@ pub(crate) unsafe fn announce(what: &Collective<'_>) {
         (*calls).announce(pe(what.me), &what.call, others.map(of))
     };
     if let Err(error) = done {
-        end(what.call.call, &error, error.code());
+        end_for(what.call.call, &error);
     }
 }
 

@@ -105,8 +105,8 @@ struct Member {
     team: Arc<Team>,
     rank: u32,
     job: Job,
-    /// Where its calls are noted, or null.
-    call: *const Name,
+    /// Where its calls are noted.
+    place: Place,
     /// Where this member has found shared variables before.
     found: RefCell<Vec<(usize, *mut u8)>>,
     looks: Cell<u32>,
@@ -270,7 +270,7 @@ impl Team {
         slot.index.store(pack(index), Relaxed);
         slot.what.store(0, Relaxed);
         let (found, looks) = (RefCell::default(), Cell::new(0));
-        let member = Member { team: Arc::clone(self), rank, job, call: place.call, found, looks };
+        let member = Member { team: Arc::clone(self), rank, job, place, found, looks };
         // SAFETY: the place holds addresses of this thread's variables.
         unsafe {
             place.enter(grid, job.shared);
@@ -364,8 +364,8 @@ impl Member {
 
     /// The call of the library that it is in.
     fn call(&self) -> Name {
-        // SAFETY: an address of a variable of this OS thread.
-        if self.call.is_null() { Name::NONE } else { unsafe { self.call.read() } }
+        // SAFETY: addresses of variables of this OS thread.
+        unsafe { self.place.call() }
     }
 
     fn end_wait(&self) {
@@ -378,10 +378,9 @@ impl Member {
         self.begin_wait(What::SYNC_THREADS);
         let mut state = lock(&team.state);
         state.votes += u32::from(yes);
-        match state.arrived {
-            0 => state.roll = Roll::of(self.call()),
-            _ => state.roll.join(self.call()),
-        }
+        let alone = state.arrived == 0;
+        // SAFETY: addresses of variables of this OS thread.
+        state.roll.come(alone, unsafe { self.place.made() }, self.rank, &team.board);
         state.arrived += 1;
         if state.arrived == state.threads - state.returned {
             team.release(&mut state);
@@ -492,8 +491,8 @@ pub(crate) unsafe fn warp_meet(what: &Meeting) -> Result<(), String> {
     let mut state = lock(&team.state);
     let mut woken = Vec::new();
     // SAFETY: as the caller promises; the part lies on this thread's stack, and the thread stays here.
-    let came = unsafe { state.warps.come(rank, rank, what, member.call(), &mut woken) };
-    if let Err(wrong @ Wrong::Partly { .. }) = came {
+    let came = unsafe { state.warps.come(rank, rank, what, member.place.made(), &mut woken) };
+    if let Err(wrong @ Wrong::Apart { .. }) = came {
         wrong.end(&team.board);
     }
     team.wake(&mut state, &woken);

@@ -15,7 +15,7 @@
 //!
 //! Nothing here suspends anybody: [`Warps`] is told who comes and who returns, and says who may go on.
 use crate::board::Board;
-use crate::called::Name;
+use crate::called::{Made, Name};
 use crate::{kernel, watch};
 use std::ffi::{CStr, c_char, c_void};
 
@@ -79,8 +79,9 @@ struct Round {
     what: Meeting,
     /// Lanes that are there.
     here: u64,
-    /// The call of the library that the first one came in, and the lanes that came in it; that of the last other one.
-    name: Name,
+    /// The call of the library that the first one came in, that lane, and the lanes that came in it; that of the last other one.
+    made: Made,
+    first: u32,
     in_call: u64,
     other: Name,
     parts: [*mut c_void; MAX_LANES],
@@ -102,11 +103,11 @@ pub enum Came {
 pub enum Wrong {
     /// What is wrong with a call of one lane.
     Call(String),
-    /// Of the lanes of a warp, all of which have to make a call of the library, only some do.
-    Partly {
+    /// Of the lanes of a warp, all of which have to make a call of the library alike, only some do, or with other arguments.
+    Apart {
         /// The call.
         call: &'static str,
-        /// Which do, and where the others are.
+        /// Which do, and where the others are; or what they have passed.
         text: String,
     },
 }
@@ -117,7 +118,7 @@ impl Wrong {
     pub(crate) fn end(self, board: &Board) -> ! {
         let (call, text) = match self {
             Wrong::Call(text) => ("a call of a warp", text),
-            Wrong::Partly { call, text } => (call, text),
+            Wrong::Apart { call, text } => (call, text),
         };
         kernel::end_at(call, &text, 1, &format!(" ({})", watch::place(board)))
     }
@@ -191,7 +192,7 @@ impl Warps {
             return Ok(());
         }
         let all_came = round.here == self.lanes_of(round.warp);
-        if round.in_call == round.here && (all_came || round.name.address().is_null()) {
+        if round.in_call == round.here && (all_came || round.made.name.address().is_null()) {
             return Ok(());
         }
         Err(self.partly(round))
@@ -206,7 +207,7 @@ impl Warps {
     fn partly(&self, round: &Round) -> Wrong {
         let all = self.lanes_of(round.warp);
         let (mut made, mut elsewhere, mut other) = (round.in_call, round.here & !round.in_call, round.other);
-        let call = round.name.text().unwrap_or_else(|| {
+        let call = round.made.name.text().unwrap_or_else(|| {
             // The first one was in none.
             (made, elsewhere, other) = (elsewhere, made, Name::NONE);
             round.other.text().unwrap_or_default()
@@ -232,7 +233,7 @@ impl Warps {
             text +=
                 &format!("; {} {} ended", lanes(ended), if ended.count_ones() == 1 { "has" } else { "have" });
         }
-        Wrong::Partly { call, text }
+        Wrong::Apart { call, text }
     }
 
     fn complete(&self, at: usize) -> bool {
@@ -251,7 +252,7 @@ impl Warps {
         thread: u32,
         who: u32,
         what: &Meeting,
-        name: Name,
+        made: Made,
         woken: &mut impl Extend<u32>,
     ) -> Result<Came, Wrong> {
         let (warp, lane) = (thread / self.width, thread % self.width);
@@ -289,7 +290,8 @@ impl Warps {
                     warp,
                     what,
                     here: 0,
-                    name,
+                    made,
+                    first: lane,
                     in_call: 0,
                     other: Name::NONE,
                     parts: [std::ptr::null_mut(); MAX_LANES],
@@ -303,15 +305,22 @@ impl Warps {
         if differs && !round.what.same_place(&what) {
             return Err(Wrong::Call(format!(
                 "{} with mask {:#x}: other lanes of the mask wait in {}",
-                name.text().map_or(what.call(), Into::into),
+                made.name.text().map_or(what.call(), Into::into),
                 what.mask,
-                round.name.text().map_or(round.what.call(), Into::into)
+                round.made.name.text().map_or(round.what.call(), Into::into)
             )));
         }
-        if round.name.same(name) {
+        if round.made.name.same(made.name) {
+            let whose = || [round.first, lane].map(|lane| format!("lane {lane}"));
+            if let Some(text) = round.made.differs(&made, whose) {
+                let text = format!(
+                    "{text} of warp {warp}; all lanes of the warp make this call with the same arguments"
+                );
+                return Err(Wrong::Apart { call: made.name.text().unwrap_or_default(), text });
+            }
             round.in_call |= 1 << lane;
         } else {
-            round.other = name;
+            round.other = made.name;
         }
         round.here |= 1 << lane;
         round.parts[lane as usize] = what.part.cast();
@@ -368,7 +377,7 @@ impl Warps {
                 "thread {} and {} more wait in {} (mask {:#x}) for {}",
                 thread(first),
                 round.here.count_ones() - 1,
-                round.name.text().map_or(round.what.call(), Into::into),
+                round.made.name.text().map_or(round.what.call(), Into::into),
                 round.what.mask,
                 lanes(missing)
             ));
@@ -439,7 +448,7 @@ mod tests {
     ) -> Result<Came, Wrong> {
         let part: &mut [u64; 2] = Box::leak(Box::new([0, u64::from(thread)]));
         // SAFETY: the part lives for ever.
-        unsafe { warps.come(thread, thread, &at(line, mask, part), Name::NONE, woken) }
+        unsafe { warps.come(thread, thread, &at(line, mask, part), Made::default(), woken) }
     }
 
     #[test]
@@ -483,6 +492,7 @@ mod tests {
     fn calls_of_the_library_are_made_by_all_lanes() {
         // SAFETY: literals.
         let [put, get] = [c"put_warp", c"get_warp"].map(|name| unsafe { Name::new(name.as_ptr()) });
+        let made = |name| Made { name, ..Made::default() };
         let all = 0xffff_ffff;
         let begin = |lanes: u32, names: &dyn Fn(u32) -> Name| {
             let (mut warps, mut woken) = (Warps::default(), Vec::new());
@@ -491,11 +501,11 @@ mod tests {
             for lane in 0..lanes {
                 let part: &mut [u64; 2] = Box::leak(Box::new([0, 0]));
                 // SAFETY: the part lives for ever.
-                last = unsafe { warps.come(lane, lane, &at(1, all, part), names(lane), &mut woken) };
+                last = unsafe { warps.come(lane, lane, &at(1, all, part), made(names(lane)), &mut woken) };
             }
             (warps, woken, last)
         };
-        let wrong = |call, text: &str| Wrong::Partly { call, text: text.into() };
+        let wrong = |call, text: &str| Wrong::Apart { call, text: text.into() };
         assert_eq!(begin(32, &|_| put).2, Ok(Came::GoesOn));
         let (_, woken, last) = begin(32, &|lane| if lane < 10 { put } else { Name::NONE });
         let text = "10 of the 32 lanes of warp 0 make this call, and all have to: lanes 0 to 9 wait in it; \
@@ -515,7 +525,7 @@ mod tests {
         for lane in 0..32 {
             let part: &mut [u64; 2] = Box::leak(Box::new([0, 0]));
             // SAFETY: the part lives for ever.
-            let came = unsafe { warps.come(lane, lane, &at(1, all, part), put, &mut woken) };
+            let came = unsafe { warps.come(lane, lane, &at(1, all, part), made(put), &mut woken) };
             assert_eq!(came, Ok(if lane < 31 { Came::Waits } else { Came::GoesOn }));
         }
         // Who returns is missed by calls of the library only.

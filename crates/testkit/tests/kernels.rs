@@ -75,15 +75,34 @@ const WRONG: &[Wrong] = &[
     (6, 1, &["atomic_add: dest = 0x", "not aligned to 8 bytes"]),
     (7, 1, &["put_signal: sig_op = 7: no signal operator; there are SIGNAL_SET and SIGNAL_ADD"]),
     (8, 1, &["wait_until: cmp = 6: no comparison; use the constants CMP_EQ to CMP_GE"]),
-    (9, 1, &["iput: dst = 0: strides are in elements, and at least 1"]),
+    (9, 1, &["iput: dst = 0: strides count elements and are at least 1"]),
     (10, 1, &["put: source = 0: NULL is allowed for operations of length 0 only"]),
     (11, 1, &["get: dest = 0: NULL is allowed for operations of length 0 only"]),
-    (12, 1, &["put: nelems: more elements than an address space holds; was the number negative?"]),
+    (12, 1, &["put: nelems = -5: more than the address space; was the number negative?"]),
     (13, 4, &["test_all: ivars = 0x", "(8 bytes)", OUTSIDE]),
     (14, 1, &["test_some: indices = 0: NULL"]),
     (15, 1, &["signal_op: sig_addr = 0x", "not aligned to 8 bytes"]),
     (17, 1, &["dushmemx_qp_int_p: qp_index = 1000: there is no such queue pair"]),
     (18, 1, &["dushmemx_qp_int_p: qp_index = -1: there is no such queue pair"]),
+    (19, 1, &["iget: sst = -1: strides count elements and are at least 1"]),
+    (20, 1, &["iput: nelems = -5: more than the address space; was the number negative?"]),
+    (
+        21,
+        1,
+        &[
+            "iput: dst = 2305843009213693952, nelems = 3: the last element would end 18446744073709551620 bytes after",
+        ],
+    ),
+    (22, 1, &["iput: sst = 0: strides count elements and are at least 1"]),
+    (
+        23,
+        1,
+        &[
+            "iput: sst = 2305843009213693952, nelems = 3: the last element would end 18446744073709551620 bytes after",
+        ],
+    ),
+    (24, 1, &["wait_until_all: nelems = -5: more than the address space; was the number negative?"]),
+    (25, 1, &["reduce: nreduce = -5: more than the address space; was the number negative?"]),
 ];
 
 #[test]

@@ -92,7 +92,7 @@ fn buffers_that_overlap_in_part_are_refused() {
         ("alltoall", in_place_or_not),
     ];
     for (case, (call, why)) in calls.into_iter().enumerate() {
-        let line = format!("{call}: source = ");
+        let line = format!("{call}: source = 0x");
         for pes in [1, 2] {
             program
                 .job(pes)

@@ -65,6 +65,63 @@ const PARTIAL: &[(&str, i32, &[&str])] = &[
             "wait in nvshmemx_int_put_warp (mask 0xffffffff) for lanes 8 to 31",
         ],
     ),
+    (
+        "template_ended",
+        1,
+        &[": put: 10 of the 64 threads of the block make this call, and all have to: \
+         10 threads, (0, 0, 0) to (9, 0, 0), wait in put; 54 have ended (kernel"],
+    ),
+    (
+        "template_at_barrier",
+        1,
+        &[
+            ": iget: 10 of the 64 threads of the block make this call, and all have to: ",
+            "54 threads, (0, 0, 0) to (53, 0, 0), wait in __syncthreads",
+        ],
+    ),
+    (
+        "template_elsewhere",
+        1,
+        &[
+            ": barrier: 63 of the 64 threads of the block make this call, and all have to: ",
+            "thread (7, 0, 0) waits in reduce",
+        ],
+    ),
+    (
+        "template_order",
+        1,
+        &[
+            ": quiet: 3 of the 64 threads of the block make this call, and all have to: ",
+            "61 threads, (3, 0, 0) to (63, 0, 0), wait in fence",
+        ],
+    ),
+    (
+        "template_and_name",
+        1,
+        &[
+            ": put: 32 of the 64 threads of the block make this call, and all have to: ",
+            "wait in nvshmemx_int_put_block",
+        ],
+    ),
+    (
+        "template_test",
+        1,
+        &[": test: 63 of the 64 threads of the block make this call, and all have to: ", "; 1 has ended"],
+    ),
+    (
+        "template_lanes",
+        1,
+        &[": get: 8 of the 32 lanes of warp 1 make this call, and all have to: \
+         lanes 0 to 7 wait in it; lanes 8 to 31 have ended (kernel"],
+    ),
+    (
+        "template_lanes_at_syncwarp",
+        1,
+        &[
+            ": broadcast: 2 of the 32 lanes of warp ",
+            " make this call, and all have to: lanes 30 to 31 wait in it; lanes 0 to 29 wait in __syncwarp (kernel",
+        ],
+    ),
     ("lanes_shuffle", 134, &["nvshmemx_int_put_warp", "other lanes of the mask wait in"]),
 ];
 
@@ -96,6 +153,83 @@ fn calls_that_only_some_threads_make() {
             tells(fibers.job(1).args([kernel]).env("DUSHMEM_EMU_SEED", seed.to_string()), code, words);
         }
     }
+}
+
+/// Kernel of differing_arguments.cu, how its line begins, what two threads pass, and what the line goes on with.
+const ARGUMENTS: &[(&str, &str, [&str; 2], &str)] = &[
+    (
+        "count",
+        "nvshmemx_int_put_block: nelems = ",
+        ["16 in thread (0, 0, 0)", "17 in thread (3, 0, 0)"],
+        "; all threads of the block make this call with the same arguments (kernel one.kernel, block (0, 0, 0))",
+    ),
+    (
+        "none",
+        "get: nelems = ",
+        ["16 in thread (0, 0, 0)", "0 in thread (63, 0, 0)"],
+        "; all threads of the block",
+    ),
+    (
+        "peer",
+        "nvshmemx_putmem_nbi_block: pe = ",
+        ["0 in thread (0, 0, 0)", "1 in thread (40, 0, 0)"],
+        "; all",
+    ),
+    ("strides", "iput: sst = ", ["1 in thread (0, 0, 0)", "2 in thread (1, 0, 0)"], "; all threads"),
+    (
+        "signals",
+        "nvshmemx_int_put_signal_block: signal = ",
+        ["1 in thread (0, 0, 0)", "2 in thread (9, 0, 0)"],
+        "; all threads",
+    ),
+    (
+        "lanes",
+        "nvshmemx_int_get_warp: nelems = ",
+        ["16 in lane 0", "4 in lane 7"],
+        " of warp 1; all lanes of the warp make this call with the same arguments (kernel one.kernel, block (0, 0, 0))",
+    ),
+];
+
+#[test]
+fn arguments_that_differ_between_the_threads_of_a_call() {
+    let fibers = Program::suite("differing_arguments.cu");
+    let os_threads = Program::of(&["tests/kernels/differing_arguments.cu"], &["-fdushmem-os-threads"]);
+    for program in [&fibers, &os_threads] {
+        for &(kernel, call, [one, other], rest) in ARGUMENTS {
+            // In any order: the first to come may be any thread with these arguments.
+            let values = [one, other].map(|words| words.split(' ').next().expect("a value"));
+            let outcome = program.job(2).args([kernel]).run();
+            let told = |line: &str| {
+                let shown = |first: &str, second: &str| {
+                    line.contains(&format!(": {call}{first} in "))
+                        && line.contains(&format!(", and {second} in "))
+                };
+                (shown(values[0], values[1]) || shown(values[1], values[0])) && line.contains(rest)
+            };
+            assert!(outcome.code == 1 && outcome.stderr.lines().any(told), "{kernel}: {outcome:#?}");
+        }
+        for pes in [1, 2] {
+            all_right(program.job(pes).args(["right"]));
+            all_right(program.job(pes).args(["right"]).env("DUSHMEM_EMU_SEED", "2"));
+            all_right(program.job(pes).args(["right"]).env("DUSHMEM_EMU_REMOTE", "all"));
+        }
+    }
+    // Fibers come in the order of their numbers.
+    for &(kernel, call, [one, other], rest) in ARGUMENTS {
+        tells(fibers.job(2).args([kernel]), 1, &[&format!(": {call}{one}, and {other}{rest}")]);
+    }
+    // Addresses are told as such.
+    let address = [
+        ": nvshmemx_int_put_block: dest = 0x",
+        " in thread (0, 0, 0), and 0x",
+        " in thread (3, 0, 0); all threads",
+    ];
+    tells(fibers.job(1).args(["address"]), 1, &address);
+    tells(
+        fibers.job(2).args(["count"]).env("DUSHMEM_EMU_REMOTE", "all"),
+        1,
+        &["nvshmemx_int_put_block: nelems = 16 in"],
+    );
 }
 
 #[test]

@@ -21,7 +21,7 @@ DUSHMEM_IMPL_FN bool buffered(const members &team, size_t bytes) {
 
 /* Bytes of n elements of each of the members; a number that is too large is the program's error. */
 DUSHMEM_IMPL_FN size_t block_bytes(size_t nelems, size_t size, int blocks, const char *call) {
-  const size_t bytes = bytes_of(nelems, size);
+  const size_t bytes = bytes_of(nelems, size, call);
   if (!DUSHMEM_IMPL_IS(bytes <= SIZE_MAX / 2 / (size_t)blocks))
     fault(call, "nelems", (int64_t)nelems, "more than the address space; was the number negative?");
   return bytes;
@@ -32,9 +32,13 @@ DUSHMEM_IMPL_FN void check_apart(const void *dest, size_t to, const void *source
                                  const char *call) {
   const uintptr_t d = (uintptr_t)dest, f = (uintptr_t)source;
   if (DUSHMEM_IMPL_IS((d > f ? d : f) >= (d + to < f + from ? d + to : f + from) || (in_place && dest == source))) return;
+#ifdef DUSHMEM_EMU
+  dushmem_emu_overlap(call, dest, to, source, from, in_place);
+#else
   fault(call, "source", (int64_t)f,
         in_place ? "overlaps dest; pass the same address for both, or separate buffers"
                  : "overlaps dest; this collective needs separate buffers");
+#endif
 }
 
 /* Non-empty data of the caller's. */
@@ -209,6 +213,7 @@ DUSHMEM_IMPL_APART void collect_bytes(const members &team, char *dest, const cha
 
 template <class S, class T>
 DUSHMEM_IMPL_FN int broadcast(int32_t handle, T *dest, const T *source, size_t nelems, int root) {
+  DUSHMEM_IMPL_IN_CALL("broadcast");
   impl::members team;
   if (!impl::open<S>(handle, team, "broadcast")) return 1;
   DUSHMEM_IMPL_ANNOUNCE(team, "broadcast", nelems, sizeof(T), (uint64_t)root);
@@ -223,6 +228,7 @@ DUSHMEM_IMPL_FN int broadcast(int32_t handle, T *dest, const T *source, size_t n
 }
 
 template <class S, class T> DUSHMEM_IMPL_FN int fcollect(int32_t handle, T *dest, const T *source, size_t nelems) {
+  DUSHMEM_IMPL_IN_CALL("fcollect");
   impl::members team;
   if (!impl::open<S>(handle, team, "fcollect")) return 1;
   DUSHMEM_IMPL_ANNOUNCE(team, "fcollect", nelems, sizeof(T), 0);
@@ -233,6 +239,7 @@ template <class S, class T> DUSHMEM_IMPL_FN int fcollect(int32_t handle, T *dest
 }
 
 template <class S, class T> DUSHMEM_IMPL_FN int collect(int32_t handle, T *dest, const T *source, size_t nelems) {
+  DUSHMEM_IMPL_IN_CALL("collect");
   impl::members team;
   if (!impl::open<S>(handle, team, "collect")) return 1;
   DUSHMEM_IMPL_ANNOUNCE(team, "collect", 0, 0, 0);
@@ -243,6 +250,7 @@ template <class S, class T> DUSHMEM_IMPL_FN int collect(int32_t handle, T *dest,
 }
 
 template <class S, class T> DUSHMEM_IMPL_FN int alltoall(int32_t handle, T *dest, const T *source, size_t nelems) {
+  DUSHMEM_IMPL_IN_CALL("alltoall");
   impl::members team;
   if (!impl::open<S>(handle, team, "alltoall")) return 1;
   DUSHMEM_IMPL_ANNOUNCE(team, "alltoall", nelems, sizeof(T), 0);

@@ -248,7 +248,7 @@ template <class Op, class T> struct computed_as<Op, T, true> {
 template <class T>
 DUSHMEM_IMPL_FN size_t checked(const T *dest, const T *source, size_t n, int blocks, const char *arg, const char *call) {
   static_assert(sizeof(T) <= 64 && (sizeof(T) & (sizeof(T) - 1)) == 0, "elements of 1, 2, 4, ... 64 bytes");
-  const size_t bytes = bytes_of(n, sizeof(T));
+  const size_t bytes = bytes_of(n, sizeof(T), call, arg);
   if (!DUSHMEM_IMPL_IS(bytes <= SIZE_MAX / 2 / (size_t)blocks))
     fault(call, arg, (int64_t)n, "more than the address space; was the number negative?");
   if (n != 0) {
@@ -261,6 +261,7 @@ DUSHMEM_IMPL_FN size_t checked(const T *dest, const T *source, size_t n, int blo
 
 template <class S, class Op, class T>
 DUSHMEM_IMPL_FN int reduce_as(int32_t handle, T *dest, const T *source, size_t n, result kind, const char *call) {
+  DUSHMEM_IMPL_IN_CALL(call);
   members team;
   const bool world = is_world(handle);
   if (world) {
@@ -283,6 +284,7 @@ DUSHMEM_IMPL_FN int reduce_as(int32_t handle, T *dest, const T *source, size_t n
 
 template <class S, class Op, class T>
 DUSHMEM_IMPL_FN int scan_as(int32_t handle, T *dest, const T *source, size_t n, result kind, const char *call) {
+  DUSHMEM_IMPL_IN_CALL(call);
   static_assert(std::is_same<Op, op_sum>::value, "scans are sums");
   members team;
   if (!open<S>(handle, team, call)) return 1;

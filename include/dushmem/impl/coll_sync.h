@@ -55,6 +55,7 @@ DUSHMEM_IMPL_APART void meet(const members &team, uint64_t number, const char *c
 
 #ifdef DUSHMEM_EMU
 template <class S, bool Completes> DUSHMEM_IMPL_FN int meet_all(int32_t handle, const char *call) {
+  DUSHMEM_IMPL_IN_CALL(call);
   members team;
   if (!open<S>(handle, team, call)) return 1;
   DUSHMEM_IMPL_ANNOUNCE(team, call, 0, 0, 0);

@@ -28,14 +28,26 @@ typedef struct {
   uint32_t x, y, z;
 } dushmem_emu_dim3;
 
+/* What the arguments of a call are that all threads of a block or warp make alike. Those of one thread: where that stands,
+ * and behind it so many values of 64 bits. */
+typedef struct {
+  const char *names; /* "dest, source, nelems, pe" */
+  uint32_t count, addresses; /* bit i: value i is an address */
+} dushmem_emu_parameters;
+typedef struct {
+  const dushmem_emu_parameters *are;
+} dushmem_emu_arguments;
+
 /* Addresses of the calling thread's threadIdx, blockIdx, blockDim, gridDim, dynamic shared memory, mark that it runs a
- * kernel, and name of the call that it is in. The library sets size. */
+ * kernel, name of the call that it is in, and that call's arguments, which the library takes where the threads first meet.
+ * The library sets size. */
 typedef struct {
   size_t size;
   void *thread, *block, *block_dim, *grid_dim;
   void **shared;
   bool *in_kernel;
   const char **call;
+  const dushmem_emu_arguments **arguments;
 } dushmem_emu_place;
 
 /* Counts incompatible changes of these structs. */
@@ -235,6 +247,11 @@ void *dushmem_emu_reach(const char *call, const char *arg, const void *address, 
 void dushmem_emu_queue_pair(int handle);
 void dushmem_emu_own(const char *call, const char *arg, const void *address, size_t bytes, size_t align);
 __attribute__((__noreturn__)) void dushmem_emu_fault(const char *call, const char *arg, int64_t value, const char *why);
+__attribute__((__noreturn__)) void dushmem_emu_too_many(const char *call, const char *arg, size_t n, size_t elem);
+/* End the job where strides and count, or both buffers, are not what they have to be. */
+void dushmem_emu_strides(const char *call, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, size_t elem);
+void dushmem_emu_overlap(const char *call, const void *dest, size_t dest_bytes, const void *source, size_t source_bytes,
+                         int in_place);
 void dushmem_emu_wait(const char *call, const void *address, uint64_t detail, int (*ready)(void *), void *closure);
 void dushmem_emu_announce(const dushmem_emu_collective *what);
 void dushmem_emu_ring(int pe);

@@ -28,14 +28,22 @@ inline thread_local bool kernel_runs = false;
  * by what is seen that only some threads of a block make a call. */
 inline thread_local const char *call_name = nullptr;
 
+/* Its arguments, until its threads meet; or null. */
+inline thread_local const dushmem_emu_arguments *call_arguments = nullptr;
+
 /* True on an OS thread that runs a kernel. */
 inline bool in_kernel() { return kernel_runs; }
 
-/* A call, for as long as it takes. */
+/* A call, for as long as it takes. One that another call makes goes by the name of that. */
 struct in_call {
-  explicit in_call(const char *name) { call_name = name; }
-  ~in_call() { call_name = nullptr; }
+  explicit in_call(const char *name) : outer(call_name) {
+    if (outer == nullptr) call_name = name;
+  }
+  ~in_call() { call_name = outer; }
   in_call(const in_call &) = delete;
+
+private:
+  const char *const outer;
 };
 
 inline void locate(dushmem_emu_place *place) {
@@ -45,7 +53,8 @@ inline void locate(dushmem_emu_place *place) {
   place->grid_dim = &gridDim;
   place->shared = &shared_base;
   if (place->size >= offsetof(dushmem_emu_place, call)) place->in_kernel = &kernel_runs;
-  if (place->size >= sizeof *place) place->call = &call_name;
+  if (place->size >= offsetof(dushmem_emu_place, arguments)) place->call = &call_name;
+  if (place->size >= sizeof *place) place->arguments = &call_arguments;
 }
 
 /* How the units of the program are compiled: bit 0 with fibers, bit 1 with OS threads for GPU threads. */

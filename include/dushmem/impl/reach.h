@@ -14,6 +14,9 @@ namespace impl {
 
 DUSHMEM_IMPL_FN uintptr_t moved(uintptr_t address) { return address; }
 
+/* The address of so many is told. */
+DUSHMEM_IMPL_FN void too_many(const char *, const char *, size_t, size_t) {}
+
 DUSHMEM_IMPL_COLD void global_exit(int status) {
   printf("dushmem: PE %d: a kernel ends the job with status %d\n", state().my_pe, status);
   trap();
@@ -199,9 +202,11 @@ DUSHMEM_IMPL_FN void check_own(const void *own, size_t bytes, size_t align, cons
     own_elsewhere(own, bytes, align, call, arg);
 }
 
-/* Bytes of n elements; more than there can be, if that is too large a number. */
-DUSHMEM_IMPL_FN size_t bytes_of(size_t nelems, size_t size) {
-  return DUSHMEM_IMPL_IS(nelems <= SIZE_MAX / 2 / size) ? nelems * size : SIZE_MAX;
+/* Bytes of n elements; more than there can be, if that is too large a number and the target does not say so itself. */
+DUSHMEM_IMPL_FN size_t bytes_of(size_t nelems, size_t size, const char *call, const char *arg = "nelems") {
+  if (DUSHMEM_IMPL_IS(nelems <= SIZE_MAX / 2 / size)) return nelems * size;
+  too_many(call, arg, nelems, size);
+  return SIZE_MAX;
 }
 
 } // namespace impl

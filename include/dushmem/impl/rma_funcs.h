@@ -61,22 +61,33 @@ DUSHMEM_IMPL_FN void get_any(context ctx, void *dest, const void *source, size_t
   });
 }
 
-DUSHMEM_IMPL_FN void check_stride(ptrdiff_t stride, const char *call, const char *arg) {
-  if (!DUSHMEM_IMPL_IS(stride >= 1)) fault(call, arg, stride, "strides are in elements, and at least 1");
-}
-
 /* Bytes from the first of n strided elements to behind the last; more than there can be, if that is too much. */
 DUSHMEM_IMPL_FN size_t extent(size_t nelems, size_t stride, size_t elem) {
   const size_t most = SIZE_MAX / 2 / elem;
   return DUSHMEM_IMPL_IS(nelems - 1 <= (most - 1) / stride) ? ((nelems - 1) * stride + 1) * elem : SIZE_MAX;
 }
 
+#ifdef DUSHMEM_EMU
+DUSHMEM_IMPL_FN void check_strides(ptrdiff_t dst, ptrdiff_t sst, size_t nelems, size_t elem, const char *call) {
+  const auto fits = [=](ptrdiff_t stride) { return nelems == 0 || extent(nelems, (size_t)stride, elem) != SIZE_MAX; };
+  if (!DUSHMEM_IMPL_IS(dst >= 1 && sst >= 1 && fits(dst) && fits(sst))) dushmem_emu_strides(call, dst, sst, nelems, elem);
+}
+#else
+DUSHMEM_IMPL_FN void check_stride(ptrdiff_t stride, const char *call, const char *arg) {
+  if (!DUSHMEM_IMPL_IS(stride >= 1)) fault(call, arg, stride, "strides are in elements, and at least 1");
+}
+DUSHMEM_IMPL_FN void check_strides(ptrdiff_t dst, ptrdiff_t sst, size_t, size_t, const char *call) {
+  check_stride(dst, call, "dst");
+  check_stride(sst, call, "sst");
+}
+#endif
+
 template <class S, class T>
 DUSHMEM_IMPL_FN void strided(context ctx, bool put, T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst,
                              size_t nelems, int pe, const char *call) {
+  DUSHMEM_IMPL_IN_CALL_WITH(call, "dest, source, dst, sst, nelems, pe", dest, source, dst, sst, nelems, pe);
   const S s{};
-  check_stride(dst, call, "dst");
-  check_stride(sst, call, "sst");
+  check_strides(dst, sst, nelems, sizeof(T), call);
   if (nelems == 0) {
     check_pe(pe, call);
     return sync(s);
@@ -123,18 +134,22 @@ DUSHMEM_IMPL_FN void put_bytes(void *dest, const void *source, size_t bytes, int
 } // namespace impl
 
 template <class S, class T> DUSHMEM_IMPL_FN void put(context ctx, T *dest, const T *source, size_t nelems, int pe) {
-  impl::put_any<S>(ctx, dest, source, impl::bytes_of(nelems, sizeof(T)), pe, false, "put");
+  DUSHMEM_IMPL_IN_CALL_WITH("put", "dest, source, nelems, pe", dest, source, nelems, pe);
+  impl::put_any<S>(ctx, dest, source, impl::bytes_of(nelems, sizeof(T), "put"), pe, false, "put");
 }
 template <class S, class T> DUSHMEM_IMPL_FN void get(context ctx, T *dest, const T *source, size_t nelems, int pe) {
-  impl::get_any<S>(ctx, dest, source, impl::bytes_of(nelems, sizeof(T)), pe, false, "get");
+  DUSHMEM_IMPL_IN_CALL_WITH("get", "dest, source, nelems, pe", dest, source, nelems, pe);
+  impl::get_any<S>(ctx, dest, source, impl::bytes_of(nelems, sizeof(T), "get"), pe, false, "get");
 }
 template <class S, class T>
 DUSHMEM_IMPL_FN void put_nbi(context ctx, T *dest, const T *source, size_t nelems, int pe) {
-  impl::put_any<S>(ctx, dest, source, impl::bytes_of(nelems, sizeof(T)), pe, true, "put_nbi");
+  DUSHMEM_IMPL_IN_CALL_WITH("put_nbi", "dest, source, nelems, pe", dest, source, nelems, pe);
+  impl::put_any<S>(ctx, dest, source, impl::bytes_of(nelems, sizeof(T), "put_nbi"), pe, true, "put_nbi");
 }
 template <class S, class T>
 DUSHMEM_IMPL_FN void get_nbi(context ctx, T *dest, const T *source, size_t nelems, int pe) {
-  impl::get_any<S>(ctx, dest, source, impl::bytes_of(nelems, sizeof(T)), pe, true, "get_nbi");
+  DUSHMEM_IMPL_IN_CALL_WITH("get_nbi", "dest, source, nelems, pe", dest, source, nelems, pe);
+  impl::get_any<S>(ctx, dest, source, impl::bytes_of(nelems, sizeof(T), "get_nbi"), pe, true, "get_nbi");
 }
 template <class T> DUSHMEM_IMPL_FN void p(context ctx, T *dest, impl::same_t<T> value, int pe) {
   T *to;
@@ -174,12 +189,16 @@ DUSHMEM_IMPL_FN void iget(context ctx, T *dest, const T *source, ptrdiff_t dst, 
 
 template <class S, class T>
 DUSHMEM_IMPL_FN void put_scratch(T *dest, const T *source, size_t nelems, int pe, void *scratch, size_t scratch_bytes) {
-  impl::put_any<S>(context{0}, dest, source, impl::bytes_of(nelems, sizeof(T)), pe, false, "put_scratch",
+  DUSHMEM_IMPL_IN_CALL_WITH("put_scratch", "dest, source, nelems, pe, scratch, scratch_bytes", dest, source, nelems, pe, scratch,
+                            scratch_bytes);
+  impl::put_any<S>(context{0}, dest, source, impl::bytes_of(nelems, sizeof(T), "put_scratch"), pe, false, "put_scratch",
                    impl::some_scratch{scratch, scratch_bytes});
 }
 template <class S, class T>
 DUSHMEM_IMPL_FN void get_scratch(T *dest, const T *source, size_t nelems, int pe, void *scratch, size_t scratch_bytes) {
-  impl::get_any<S>(context{0}, dest, source, impl::bytes_of(nelems, sizeof(T)), pe, false, "get_scratch",
+  DUSHMEM_IMPL_IN_CALL_WITH("get_scratch", "dest, source, nelems, pe, scratch, scratch_bytes", dest, source, nelems, pe, scratch,
+                            scratch_bytes);
+  impl::get_any<S>(context{0}, dest, source, impl::bytes_of(nelems, sizeof(T), "get_scratch"), pe, false, "get_scratch",
                    impl::some_scratch{scratch, scratch_bytes});
 }
 

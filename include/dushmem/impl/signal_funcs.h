@@ -79,20 +79,27 @@ DUSHMEM_IMPL_FN void signal_op(uint64_t *signal, uint64_t value, int op, int pe)
 template <class S, class T>
 DUSHMEM_IMPL_FN void put_signal(context ctx, T *dest, const T *source, size_t nelems, uint64_t *signal,
                                 uint64_t value, int op, int pe) {
-  const size_t bytes = impl::bytes_of(nelems, sizeof(T));
+  DUSHMEM_IMPL_IN_CALL_WITH("put_signal", "dest, source, nelems, sig_addr, signal, sig_op, pe", dest, source, nelems, signal, value, op,
+                            pe);
+  const size_t bytes = impl::bytes_of(nelems, sizeof(T), "put_signal");
   impl::put_signal_any<S>(ctx, dest, source, bytes, signal, value, op, pe, false, "put_signal");
 }
 template <class S, class T>
 DUSHMEM_IMPL_FN void put_signal_nbi(context ctx, T *dest, const T *source, size_t nelems, uint64_t *signal,
                                     uint64_t value, int op, int pe) {
-  const size_t bytes = impl::bytes_of(nelems, sizeof(T));
+  DUSHMEM_IMPL_IN_CALL_WITH("put_signal_nbi", "dest, source, nelems, sig_addr, signal, sig_op, pe", dest, source, nelems, signal, value, op,
+                            pe);
+  const size_t bytes = impl::bytes_of(nelems, sizeof(T), "put_signal_nbi");
   impl::put_signal_any<S>(ctx, dest, source, bytes, signal, value, op, pe, true, "put_signal_nbi");
 }
 template <class S, class T>
 DUSHMEM_IMPL_FN void put_signal_scratch(T *dest, const T *source, size_t nelems, uint64_t *signal, uint64_t value, int op,
                                         int pe, void *scratch, size_t scratch_bytes) {
-  impl::put_signal_any<S>(context{0}, dest, source, impl::bytes_of(nelems, sizeof(T)), signal, value, op, pe, false,
-                          "put_signal_scratch", impl::some_scratch{scratch, scratch_bytes});
+  DUSHMEM_IMPL_IN_CALL_WITH("put_signal_scratch", "dest, source, nelems, sig_addr, signal, sig_op, pe, scratch, scratch_bytes", dest, source, nelems, signal, value, op,
+                            pe, scratch, scratch_bytes);
+  const size_t bytes = impl::bytes_of(nelems, sizeof(T), "put_signal_scratch");
+  impl::put_signal_any<S>(context{0}, dest, source, bytes, signal, value, op, pe, false, "put_signal_scratch",
+                          impl::some_scratch{scratch, scratch_bytes});
 }
 template <class S, class T>
 DUSHMEM_IMPL_FN void put_signal(T *dest, const T *source, size_t nelems, uint64_t *signal, uint64_t value, int op,

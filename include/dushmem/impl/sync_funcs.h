@@ -47,6 +47,7 @@ DUSHMEM_IMPL_FN void wait_word(const uint64_t *at, int cmp, uint64_t value, cons
 
 template <class S, class T>
 DUSHMEM_IMPL_FN T wait_for_word(const T *at, int cmp, T value, const char *call, const char *arg) {
+  DUSHMEM_IMPL_IN_CALL(call);
   const S s{};
   check_cmp(cmp, call);
   check_own(at, sizeof(T), sizeof(T), call, arg);
@@ -131,13 +132,14 @@ template <class S, class T, class Values> struct set_calls {
   typedef set<T, Values> Set;
   static DUSHMEM_IMPL_MEMBER void check(const Set &words, const char *call) {
     check_cmp(words.cmp, call);
-    if (words.n != 0) check_own(words.words, bytes_of(words.n, sizeof(T)), sizeof(T), call, "ivars");
+    if (words.n != 0) check_own(words.words, bytes_of(words.n, sizeof(T), call), sizeof(T), call, "ivars");
   }
   static DUSHMEM_IMPL_MEMBER void check(const Set &words, const size_t *indices, const char *call) {
     check(words, call);
     if (indices == nullptr && !words.is_empty()) fault(call, "indices", 0, "NULL; it needs room for nelems indices");
   }
   static DUSHMEM_IMPL_MEMBER void wait_all(const Set &words) {
+    DUSHMEM_IMPL_IN_CALL("wait_until_all");
     const S s{};
     check(words, "wait_until_all");
     sync(s);
@@ -145,6 +147,7 @@ template <class S, class T, class Values> struct set_calls {
     sync(s);
   }
   static DUSHMEM_IMPL_MEMBER size_t wait_any(const Set &words) {
+    DUSHMEM_IMPL_IN_CALL("wait_until_any");
     const S s{};
     check(words, "wait_until_any");
     sync(s);
@@ -154,6 +157,7 @@ template <class S, class T, class Values> struct set_calls {
     return (size_t)share(s, found);
   }
   static DUSHMEM_IMPL_MEMBER size_t wait_some(const Set &words, size_t *indices) {
+    DUSHMEM_IMPL_IN_CALL("wait_until_some");
     const S s{};
     check(words, indices, "wait_until_some");
     sync(s);
@@ -163,6 +167,7 @@ template <class S, class T, class Values> struct set_calls {
     return (size_t)share(s, found);
   }
   static DUSHMEM_IMPL_MEMBER bool test_all(const Set &words) {
+    DUSHMEM_IMPL_IN_CALL("test_all");
     const S s{};
     check(words, "test_all");
     sync(s);
@@ -172,6 +177,7 @@ template <class S, class T, class Values> struct set_calls {
     return tested(held, held);
   }
   static DUSHMEM_IMPL_MEMBER size_t test_any(const Set &words) {
+    DUSHMEM_IMPL_IN_CALL("test_any");
     const S s{};
     check(words, "test_any");
     sync(s);
@@ -181,6 +187,7 @@ template <class S, class T, class Values> struct set_calls {
     return tested(found, found != SIZE_MAX);
   }
   static DUSHMEM_IMPL_MEMBER size_t test_some(const Set &words, size_t *indices) {
+    DUSHMEM_IMPL_IN_CALL("test_some");
     const S s{};
     check(words, indices, "test_some");
     sync(s);
@@ -192,6 +199,7 @@ template <class S, class T, class Values> struct set_calls {
 };
 
 template <class S, bool Completes> DUSHMEM_IMPL_FN void order(context ctx) {
+  DUSHMEM_IMPL_IN_CALL(Completes ? "quiet" : "fence");
   const S s{};
   /* Each thread its own stores; then the first one, for all of them, what goes through the proxy. */
   if (Completes)
@@ -221,6 +229,7 @@ template <class S, class T> DUSHMEM_IMPL_FN T wait_until(const T *word, int cmp,
   return impl::wait_for_word<S>(word, cmp, value, "wait_until", "ivar");
 }
 template <class S, class T> DUSHMEM_IMPL_FN bool test(const T *word, int cmp, impl::same_t<T> value) {
+  DUSHMEM_IMPL_IN_CALL("test");
   const S s{};
   impl::check_cmp(cmp, "test");
   impl::check_own(word, sizeof(T), sizeof(T), "test", "ivar");

@@ -139,6 +139,8 @@ template <class To, class From> DUSHMEM_IMPL_FN To bits(const From &from) {
 #if defined(DUSHMEM_EMU)
 #include "target_emu.h"
 #else
+#define DUSHMEM_IMPL_IN_CALL(...)
+#define DUSHMEM_IMPL_IN_CALL_WITH(...)
 #include "device_fault.h"
 #if defined(__HIPCC__)
 #include "target_hip.h"

@@ -100,6 +100,48 @@ DUSHMEM_IMPL_FN void sync(scope::warpgroup) {
   __syncwarp();
 }
 
+/* A call that all threads of S make. That of one thread needs no name: nobody waits for the others of it. */
+template <class S> struct call_of : ::dushmem::emu::in_call {
+  using in_call::in_call;
+};
+template <> struct call_of<scope::thread> {
+  explicit call_of(const char *) {}
+};
+#define DUSHMEM_IMPL_IN_CALL(name) [[maybe_unused]] const ::dushmem::device::impl::call_of<S> made(name)
+
+/* The same with arguments, which the library compares where the threads meet: nothing waits before that. */
+template <class... Args> constexpr uint32_t addresses_of() {
+  uint32_t all = 0, bit = 1;
+  for (const bool address : {std::is_pointer<Args>::value...}) {
+    if (address) all |= bit;
+    bit <<= 1;
+  }
+  return all;
+}
+template <class S, class... Args> struct call_with : call_of<S> {
+  call_with(const char *name, const dushmem_emu_parameters *are, Args... args)
+      : call_of<S>(name), passed{are}, values{(uint64_t)args...} {
+    ::dushmem::emu::call_arguments = &passed;
+  }
+  ~call_with() { ::dushmem::emu::call_arguments = nullptr; }
+
+private:
+  const dushmem_emu_arguments passed;
+  const uint64_t values[sizeof...(Args)];
+};
+template <class... Args> struct call_with<scope::thread, Args...> {
+  call_with(const char *, const dushmem_emu_parameters *, Args...) {}
+};
+template <class S, class... Args> struct type_of_call {
+  typedef call_with<S, Args...> type;
+  static constexpr uint32_t count = sizeof...(Args), addresses = addresses_of<Args...>();
+};
+template <class S, class... Args> type_of_call<S, Args...> called_with(Args...);
+#define DUSHMEM_IMPL_IN_CALL_WITH(name, names, ...)                                                        \
+  typedef decltype(::dushmem::device::impl::called_with<S>(__VA_ARGS__)) made_as;                          \
+  static constexpr dushmem_emu_parameters parameters{names, made_as::count, made_as::addresses};           \
+  [[maybe_unused]] const typename made_as::type made(name, &parameters, __VA_ARGS__)
+
 /* In a loop that looks at something again and again: the other threads of the block run. */
 DUSHMEM_IMPL_FN void pause() { dushmem_emu_yield(); }
 DUSHMEM_IMPL_FN uint64_t ticks() {
@@ -139,6 +181,11 @@ DUSHMEM_IMPL_COLD void *peer_elsewhere(const void *own, size_t bytes, size_t ali
 }
 DUSHMEM_IMPL_COLD void own_elsewhere(const void *own, size_t bytes, size_t align, const char *call, const char *arg) {
   dushmem_emu_own(call, arg, own, bytes, align);
+}
+
+/* Ends the job: elements that no address space holds. */
+__attribute__((noreturn)) DUSHMEM_IMPL_COLD void too_many(const char *call, const char *arg, size_t n, size_t elem) {
+  dushmem_emu_too_many(call, arg, n, elem);
 }
 
 /* C globals may be symmetric, too. */

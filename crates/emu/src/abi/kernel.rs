@@ -75,6 +75,56 @@ pub unsafe extern "C" fn dushmem_emu_fault(
     }
 }
 
+/// Ends the job: the `n` elements of `elem` bytes that argument `arg` asks for are more than there can be.
+///
+/// # Safety
+/// `call` and `arg` are string literals.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dushmem_emu_too_many(
+    call: *const c_char,
+    arg: *const c_char,
+    n: usize,
+    elem: usize,
+) -> ! {
+    // SAFETY: as the caller promises.
+    let (call, arg) = unsafe { (literal(call), literal(arg)) };
+    kernel::too_many(call, arg, n, elem)
+}
+
+/// Ends the job unless the strides and the count of a strided transfer make sense.
+///
+/// # Safety
+/// `call` is a string literal.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dushmem_emu_strides(
+    call: *const c_char,
+    dst: isize,
+    sst: isize,
+    nelems: usize,
+    elem: usize,
+) {
+    // SAFETY: as the caller promises.
+    kernel::strides(unsafe { literal(call) }, dst, sst, nelems, elem);
+}
+
+/// Ends the job where the buffers of a collective overlap; `in_place`: but they may begin at the same address.
+///
+/// # Safety
+/// `call` is a string literal.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dushmem_emu_overlap(
+    call: *const c_char,
+    dest: *const c_void,
+    dest_bytes: usize,
+    source: *const c_void,
+    source_bytes: usize,
+    in_place: c_int,
+) {
+    let (dest, source) = ((dest as usize, dest_bytes), (source as usize, source_bytes));
+    // SAFETY: as the caller promises.
+    kernel::overlap(unsafe { literal(call) }, dest, source, in_place != 0);
+}
+
 /// Waits until `ready(closure)` isn't 0; it looks at own memory at `address`. Other GPU threads of the block run
 /// meanwhile. Hang reports name `call` and `detail`.
 ///

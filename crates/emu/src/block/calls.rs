@@ -108,8 +108,8 @@ pub unsafe fn warp_meet(what: &Meeting) -> Result<(), String> {
         let came = {
             let block = &mut *active;
             block.progress();
-            let (rank, call) = (block.rank(), block.call());
-            match block.warps.come(rank, u32::from(block.current), what, call, &mut block.ready) {
+            let (rank, made) = (block.rank(), block.place.made());
+            match block.warps.come(rank, u32::from(block.current), what, made, &mut block.ready) {
                 Ok(came) => came,
                 Err(Wrong::Call(text)) => return Err(text),
                 Err(wrong) => wrong.end(&block.board),

@@ -1,5 +1,5 @@
 //! The variables of the program that name the running GPU thread.
-use crate::called::Name;
+use crate::called::{Made, Name, Passed};
 use crate::grid::{Dim3, Grid};
 use std::ffi::c_void;
 use std::ptr;
@@ -25,6 +25,8 @@ pub struct Place {
     pub in_kernel: *mut bool,
     /// The name of the call of the library that the GPU thread is in. Null in programs that don't note it.
     pub call: *mut Name,
+    /// The arguments of that call, until they are taken. Null in programs that don't note them.
+    pub arguments: *mut Passed,
 }
 
 impl Place {
@@ -38,6 +40,7 @@ impl Place {
         shared: ptr::null_mut(),
         in_kernel: ptr::null_mut(),
         call: ptr::null_mut(),
+        arguments: ptr::null_mut(),
     };
 
     /// What is the same for all blocks of the grid that this OS thread runs.
@@ -55,7 +58,37 @@ impl Place {
             if !self.call.is_null() {
                 self.call.write(Name::NONE);
             }
+            self.take_arguments();
         }
+    }
+
+    /// The call that the running GPU thread is in.
+    ///
+    /// # Safety
+    /// As for [`Place::enter`].
+    #[inline]
+    pub(crate) unsafe fn call(&self) -> Name {
+        // SAFETY: as the caller promises.
+        if self.call.is_null() { Name::NONE } else { unsafe { self.call.read() } }
+    }
+
+    /// The same, with its arguments the first time.
+    ///
+    /// # Safety
+    /// As for [`Place::enter`].
+    #[inline]
+    pub(crate) unsafe fn made(&self) -> Made {
+        // SAFETY: as the caller promises.
+        unsafe { Made { name: self.call(), passed: self.take_arguments() } }
+    }
+
+    #[inline]
+    unsafe fn take_arguments(&self) -> Passed {
+        if self.arguments.is_null() {
+            return Passed::NONE;
+        }
+        // SAFETY: as the callers promise.
+        unsafe { self.arguments.replace(Passed::NONE) }
     }
 
     /// The calling OS thread runs no GPU thread any more.
