@@ -18,7 +18,7 @@ struct Objects {
 enum {
   pe_of_put, pe_of_p, pe_of_nothing, address, behind, outside, misaligned, sig_op, cmp, stride, null_source, null_dest,
   length, wait_address, indices, signal_address, never, queue_pair, negative_queue_pair, negative_stride,
-  negative_count, far_stride, no_stride, near_stride, negative_words, negative_reduce
+  negative_count, far_stride, no_stride, near_stride, negative_words, negative_reduce, early_barrier, foreign_word
 };
 
 __global__ void wrong(Objects o, int what) {
@@ -48,6 +48,8 @@ __global__ void wrong(Objects o, int what) {
   case near_stride: iput(o.ints, o.local, 1, ptrdiff_t(1) << 61, 3, 0); break;
   case negative_words: wait_until_all(o.words, less_than_none, nullptr, DUSHMEM_CMP_EQ, 0ll); break;
   case negative_reduce: reduce<scope::thread, op::sum>(DUSHMEM_TEAM_WORLD, o.ints, o.ints, less_than_none); break;
+  case early_barrier: dushmem_barrier_all(); break;
+  case foreign_word: dushmem_int_p(o.local, 1, 0); break;
   case queue_pair: dushmemx_qp_int_p(o.ints, 1, 0, 1000); break;
   case negative_queue_pair: dushmemx_qp_int_p(o.ints, 1, 0, -1); break;
   case signal_address: signal_op((uint64_t *)(o.ints + 1), 1, DUSHMEM_SIGNAL_SET, 0); break;

@@ -148,6 +148,10 @@ pub(crate) const NOT_LAUNCHED: &str = "; the program was started without dushrun
 
 /// What messages call memory of the symmetric heap; who knows the name of the call for it says that instead.
 pub const OBJECT: &str = "an object from malloc";
+/// What is missing where nothing is initialised.
+const INIT: &str = "call init first";
+/// What messages call the addresses of blocks of a heap.
+pub(crate) const BLOCKS: &str = "what malloc, calloc, align or realloc returned";
 
 /// What messages call constants of the C interface, and what their prefix ends with where it is more than the family's.
 const CONSTANTS: [(&str, &str); 9] = [
@@ -165,7 +169,10 @@ const CONSTANTS: [(&str, &str); 9] = [
 /// A message with the names of constants and of malloc as programs write them whose names begin with `prefix`.
 pub fn for_family(text: &str, prefix: &str) -> String {
     let (mut named, upper) = (String::with_capacity(text.len() + 32), prefix.to_uppercase());
+    let blocks = ["malloc", "calloc", "align"].map(|name| format!("{prefix}_{name}")).join(", ");
     let text = text.replace(OBJECT, &format!("an object from {prefix}_malloc"));
+    let text = text.replace(INIT, &format!("call {prefix}_init first"));
+    let text = text.replace(BLOCKS, &format!("what {blocks} or {prefix}_realloc returned"));
     for (i, c) in text.char_indices() {
         let rest = &text[i..];
         let begins = !named.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
@@ -180,6 +187,11 @@ pub fn for_family(text: &str, prefix: &str) -> String {
 /// The prefix of a call's name, where it has that of a family.
 pub fn prefix_of(call: &str) -> Option<&str> {
     call.split('_').next().map(|first| first.trim_end_matches('x')).filter(|first| first.ends_with("shmem"))
+}
+
+/// A message about `call`, for the family that its name is of.
+pub fn for_call(text: &str, call: &str) -> String {
+    prefix_of(call).map_or_else(|| text.to_owned(), |prefix| for_family(text, prefix))
 }
 
 /// How much memory an argument of a call names.
@@ -400,6 +412,23 @@ impl Error {
         }
     }
 
+    /// The same error about the word of a call that calls it `arg`.
+    #[cold]
+    pub(crate) fn of_word(self, arg: &'static str) -> Error {
+        match self {
+            Error::NoSymmetric { .. } => Error::NoSymmetric { arg },
+            Error::Misaligned { addr, align, .. } => Error::Misaligned { arg, addr, align },
+            Error::NotSymmetric { addr, extent, statics, hint, .. } => {
+                Error::NotSymmetric { arg, addr, extent, statics, hint }
+            }
+            Error::PastEnd(mut range) => {
+                range.arg = arg;
+                Error::PastEnd(range)
+            }
+            other => other,
+        }
+    }
+
     /// The status that C functions return: NVSHMEM's numbers where it has one for the case.
     pub fn code(&self) -> i32 {
         match self {
@@ -448,6 +477,13 @@ mod tests {
             for_family(text, "nvshmem"),
             "op = 9: NVSHMEM_CMP_EQ to NVSHMEM_CMP_GE, or an object from nvshmem_malloc (NVSHMEMX_INIT_THREAD_PES); \
              DUSHMEM_TEAM_SLOTS, MY_CMP_EQ"
+        );
+        let text =
+            "not initialised: call init first; free takes what malloc, calloc, align or realloc returned";
+        assert_eq!(
+            for_call(text, "shmem_free"),
+            "not initialised: call shmem_init first; free takes what shmem_malloc, shmem_calloc, shmem_align or \
+             shmem_realloc returned"
         );
         assert_eq!(prefix_of("dushmemx_int_p_on_stream"), Some("dushmem"));
         assert_eq!(

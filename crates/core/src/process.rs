@@ -1,5 +1,5 @@
 //! Whether a process is one PE or its threads are PEs: it can't be both at a time.
-use crate::error::{Error, Result, for_family, line, prefix_of};
+use crate::error::{Error, Result, for_call, line};
 use crate::world::World;
 use core::sync::atomic::{AtomicI32, Ordering};
 use std::sync::OnceLock;
@@ -72,8 +72,7 @@ pub fn global_exit(world: &World, status: i32) -> ! {
 #[cold]
 pub fn fail(world: &World, call: &str, error: &Error) -> ! {
     world.boot().node_memory().1.hear_out(error);
-    let text = error.to_string();
-    let text = prefix_of(call).map_or_else(|| text.clone(), |prefix| for_family(&text, prefix));
+    let text = for_call(&error.to_string(), call);
     world.boot().abort(error.code(), &line(Some(world.my_pe() as usize), call, &text))
 }
 

@@ -165,7 +165,7 @@ impl World {
         pe: i32,
     ) -> Result<()> {
         // SAFETY: passed on.
-        unsafe { self.amo_post(ctx, sig, op.into(), value, pe) }
+        unsafe { self.amo_post(ctx, sig, op.into(), value, pe) }.map_err(|why| why.of_word("sig_addr"))
     }
 
     /// The value of this PE's own signal word.

@@ -188,7 +188,8 @@ impl World {
     /// `ivar` is an own symmetric word that is only updated in the ways named above.
     #[inline]
     pub unsafe fn wait_until<T: WaitInt>(&self, call: Call, ivar: *const T, cmp: Cmp, value: T) -> Result<T> {
-        if let Some(heap) = self.word_place("ivar", ivar as usize, size_of::<T>())? {
+        let arg = if call as u32 == Call::SignalWaitUntil as u32 { "sig_addr" } else { "ivar" };
+        if let Some(heap) = self.word_place(arg, ivar as usize, size_of::<T>())? {
             let ready =
                 || heap.seen(ivar).map(|seen| Some(seen).filter(|&seen| cmp.holds(seen, value))).transpose();
             return self.wait_for_own(call, ivar as usize, value.shown(), ready);

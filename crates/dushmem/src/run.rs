@@ -6,6 +6,7 @@ use dushmem_backends as backends;
 use dushmem_core::bootstrap::Bootstrap;
 use dushmem_core::error::Error as Cause;
 use dushmem_core::process::Place;
+use dushmem_os::say::say;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -17,7 +18,8 @@ use std::time::{Duration, Instant};
 ///
 /// Fails with the error of the first PE that returned one, and panics as the first one that did. PEs that
 /// wait for one that has failed can't be ended like processes can: if all that still run have waited for
-/// two seconds, the process ends, with a line that says which PE failed and who waited where.
+/// two seconds, the process ends, with a line that says which PE failed and who waited where. Where some have returned
+/// `Ok` while all others wait so long, a line tells that.
 ///
 /// ```
 /// let squares = dushmem::run(4, |world| Ok(world.my_pe() * world.my_pe()))?;
@@ -101,6 +103,7 @@ impl Meeting {
     /// Waits until all have arrived, or until a failure keeps the others waiting.
     fn watch(&self, boot: &dyn Bootstrap) {
         let mut stuck: Option<Instant> = None;
+        let mut told = false;
         let mut state = self.lock();
         while state.ended < self.pes {
             state = self
@@ -108,11 +111,27 @@ impl Meeting {
                 .wait_timeout(state, Duration::from_millis(50))
                 .unwrap_or_else(PoisonError::into_inner)
                 .0;
-            let Some((pe, failure)) = &state.failed else { continue };
             let waiting = waiting(boot);
-            if waiting.len() < self.pes - state.ended {
+            if state.ended == 0 || waiting.len() < self.pes - state.ended {
                 stuck = None;
-            } else if stuck.get_or_insert_with(Instant::now).elapsed() > GRACE && state.ended < self.pes {
+                continue;
+            }
+            let Some((pe, failure)) = &state.failed else {
+                // A kernel or stream of a PE whose function has returned may still do what they wait for.
+                let since = stuck.get_or_insert_with(Instant::now);
+                if since.elapsed() > GRACE && !told {
+                    told = true;
+                    let (waits, ended) = (waiting.join(", "), self.pes - waiting.len());
+                    say(&format!(
+                        "dushmem: run: {waits}, and the functions of the other PEs ({ended} of {}) have returned: if a call \
+                         of one of them is waited for, it never comes; every PE must make the same collectives in the same \
+                         order",
+                        self.pes
+                    ));
+                }
+                continue;
+            };
+            if stuck.get_or_insert_with(Instant::now).elapsed() > GRACE && state.ended < self.pes {
                 let line = format!("{}; ending the job, since {}", failure.show(*pe), waiting.join(", "));
                 drop(state);
                 boot.abort(1, &line);

@@ -1,5 +1,6 @@
 //! What is wrong is said in one line that names the PE, the call, the argument and its value.
 use dushmem::{Builder, Cause, Error, Result, Sum, World};
+use std::io::BufRead;
 
 /// Runs `body` on two PEs, each of which must get a line with all of `words`.
 #[track_caller]
@@ -202,4 +203,27 @@ fn a_failed_pe_does_not_leave_the_others_waiting() {
         assert!(line.contains(words), "{line}");
     }
     assert!(start.elapsed() < std::time::Duration::from_secs(20));
+}
+
+#[test]
+fn a_pe_that_makes_a_call_less_is_told() {
+    let name = "a_pe_that_makes_a_call_less_is_told";
+    if std::env::var_os(INNER).is_some() {
+        let _ = dushmem::run(3, |world| if world.my_pe() == 1 { Ok(()) } else { world.barrier() });
+        unreachable!("nobody ends that but this test");
+    }
+    let mut process = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", name, "--nocapture"])
+        .env(INNER, "1")
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = std::io::BufReader::new(process.stderr.take().unwrap()).lines();
+    let line = lines.map_while(std::result::Result::ok).find(|line| line.contains("have returned"));
+    process.kill().unwrap();
+    process.wait().unwrap();
+    let line = line.expect("a line about it");
+    for words in ["PE 0 waits in barrier_all, PE 2 waits in barrier_all", "the other PEs (1 of 3)"] {
+        assert!(line.contains(words), "{line}");
+    }
 }

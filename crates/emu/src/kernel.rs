@@ -5,7 +5,7 @@ use dushmem_core::coll::checks;
 use dushmem_core::coll::device_slot::DeviceSlot;
 use dushmem_core::coll::kernel_calls::KernelCall;
 use dushmem_core::device::KernelState;
-use dushmem_core::error::{Call, Error, Result, line};
+use dushmem_core::error::{Call, Error, Result, for_call, line};
 use dushmem_core::strided::{Blocks, Strided};
 use dushmem_core::world::World;
 use std::cell::UnsafeCell;
@@ -102,7 +102,7 @@ pub(crate) fn end(call: &str, text: &dyn std::fmt::Display, code: i32) -> ! {
 pub(crate) fn end_at(call: &str, text: &dyn std::fmt::Display, code: i32, place: &str) -> ! {
     let world = attached();
     let pe = world.as_ref().map(|world| world.my_pe() as usize);
-    let line = line(pe, call, &format!("{text}{place}"));
+    let line = line(pe, call, &format!("{}{place}", for_call(&text.to_string(), call)));
     match world {
         Some(world) => world.boot().abort(code, &line),
         None => dushmem_os::say::say(&line),

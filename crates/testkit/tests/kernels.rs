@@ -58,14 +58,13 @@ fn globals_are_symmetric_in_kernels_too() {
 /// Case of device_bad.cu, exit code, parts of the one line.
 type Wrong = (u32, i32, &'static [&'static str]);
 
-const OUTSIDE: &str =
-    "not in symmetric memory; pass the address of this PE's own copy of an object from malloc";
+const OUTSIDE: &str = "not in symmetric memory; pass the address of this PE's own copy of an object from ";
 
 const WRONG: &[Wrong] = &[
     (0, 1, &["put: pe = 1: there is no such PE; this job has PEs 0 to 0 (kernel wrong, block (", "thread ("]),
     (1, 1, &["p: pe = -1: there is no such PE; this job has PEs 0 to 0"]),
     (2, 1, &["put: pe = 1000: there is no such PE; this job has PEs 0 to 0"]),
-    (3, 4, &["dushmem_int_put: dest = 0x", "(12 bytes)", OUTSIDE]),
+    (3, 4, &["dushmem_int_put: dest = 0x", "(12 bytes)", OUTSIDE, "an object from dushmem_malloc "]),
     (
         4,
         4,
@@ -79,7 +78,7 @@ const WRONG: &[Wrong] = &[
     (10, 1, &["put: source = 0: NULL is allowed for operations of length 0 only"]),
     (11, 1, &["get: dest = 0: NULL is allowed for operations of length 0 only"]),
     (12, 1, &["put: nelems = -5: more than the address space; was the number negative?"]),
-    (13, 4, &["test_all: ivars = 0x", "(8 bytes)", OUTSIDE]),
+    (13, 4, &["test_all: ivars = 0x", "(8 bytes)", OUTSIDE, "an object from malloc "]),
     (14, 1, &["test_some: indices = 0: NULL"]),
     (15, 1, &["signal_op: sig_addr = 0x", "not aligned to 8 bytes"]),
     (17, 1, &["dushmemx_qp_int_p: qp_index = 1000: there is no such queue pair"]),
@@ -102,6 +101,7 @@ const WRONG: &[Wrong] = &[
         ],
     ),
     (24, 1, &["wait_until_all: nelems = -5: more than the address space; was the number negative?"]),
+    (27, 4, &["dushmem_int_p: dest = 0x", "own copy of an object from dushmem_malloc"]),
     (25, 1, &["reduce: nreduce = -5: more than the address space; was the number negative?"]),
 ];
 
@@ -119,8 +119,14 @@ fn wrong_arguments_in_kernels_end_the_job_with_a_line_about_them() {
     let outcome = hangs.args(["16", "ready"]).run();
     assert_ne!(outcome.code, 0);
     assert!(outcome.stderr.contains("waits in signal_wait_until on the word at 0x"), "{outcome:?}");
-    let alone = Job::of(&program.path()).args(["1", "early"]);
-    alone.run().failure(101, &["p: not initialised: call init first", "thread (2, 0, 0)"]);
+    for (case, text) in [
+        ("1", "p: not initialised: call init first"),
+        ("26", "dushmem_barrier_all: not initialised: call dushmem_init first"),
+        ("27", "dushmem_int_p: not initialised: call dushmem_init first"),
+    ] {
+        let alone = Job::of(&program.path()).args([case, "early"]);
+        alone.run().failure(101, &[text, "thread (2, 0, 0)"]);
+    }
 }
 
 #[test]

@@ -75,6 +75,8 @@ DUSHMEM_IMPL_FN void own_count(uint64_t *word, uint64_t value) { *(volatile uint
 /* One line about a team that is none. */
 DUSHMEM_IMPL_COLD void no_team(const char *call, const char *arg, int value, const char *why) {
 #ifdef DUSHMEM_EMU
+  /* Before init and after finalize nothing is this PE's own: that ends the job. */
+  if (state().n_pes == 0) own_elsewhere(nullptr, sizeof value, sizeof value, call, arg);
   if (::dushmem::emu::call_name != nullptr) call = ::dushmem::emu::call_name;
   fprintf(stderr, "dushmem: PE %d: %s: %s = %d: %s\n", state().my_pe, call, arg, value, why);
 #else
