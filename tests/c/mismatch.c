@@ -23,6 +23,29 @@ int main(int argc, char **argv) {
     F(team_sync)(K(TEAM_WORLD));
     FT(long, fcollect)(K(TEAM_WORLD), heap, heap + 8, me == last ? 2 : 1);
   }
+  /* The same, by so many of them that the others have as many more to come. */
+  if (is("lost_by_two")) {
+    F(team_split_strided)(K(TEAM_WORLD), 0, 1, n, NULL, 0, &team);
+    FT(long, broadcast)(team, heap, heap + 8, 1, last);
+    for (int i = 0; i < me; i++) FT(long, broadcast)(team, heap, heap + 8, 1, last);
+  }
+  /* Two teams, each with a mistake in each round. */
+  if (is("teams")) {
+    F(team_t) rows;
+    F(team_split_2d)(K(TEAM_WORLD), 2, NULL, 0, &rows, NULL, 0, &team);
+    for (int i = 1; i <= 20; i++) FT(long, fcollect)(rows, heap, heap + 64, i + me % 2);
+  }
+  /* Slots for teams run out, of one team and then of its members in another order. */
+  if (is("slots")) {
+    for (int round = 0; round < 2; round++) {
+      F(team_t) parent, made[64];
+      int k = 0;
+      F(team_split_strided)(K(TEAM_WORLD), round * last, 1 - 2 * round, n, NULL, 0, &parent);
+      while (F(team_split_strided)(parent, 0, 1, n, NULL, 0, &made[k]) == 0) k++;
+      while (k > 0) F(team_destroy)(made[--k]);
+      F(team_destroy)(parent);
+    }
+  }
   /* Members of a part of the job are told, and then all PEs. */
   if (is("part")) {
     F(team_split_strided)(K(TEAM_WORLD), 0, 1, n - 1, NULL, 0, &team);

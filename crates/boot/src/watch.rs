@@ -136,7 +136,7 @@ impl Shared {
         let line =
             format!("dushmem: PE {pe} (process {pid}, host {host}) ended without finalize, so the job ends");
         let mut first = false;
-        page.tell_once(0x656e_6465_6400_0000 + pe as u64, || first = true);
+        page.tell_once(u64::MAX, 0x656e_6465_6400_0000 + pe as u64, || first = true);
         self.end(LEFT_ALONE, if first { &line } else { "" }, Some(pe))
     }
 

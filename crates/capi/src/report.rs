@@ -70,7 +70,8 @@ fn print_once(name: Name, error: &Error) -> bool {
     let place = Error::take_place();
     let count = place.is_none().then(|| SHARED_ERRORS.fetch_add(1, Ordering::Relaxed));
     (job::times_joined(), place, count, error.to_string()).hash(&mut hash);
-    boot.node_memory().1.tell_once(hash.finish(), || say(&line(name, error, job::place())));
+    let team = place.map_or(0, |place| place >> 32);
+    boot.node_memory().1.tell_once(team, hash.finish(), || say(&line(name, error, job::place())));
     true
 }
 

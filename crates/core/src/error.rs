@@ -398,7 +398,8 @@ impl Error {
         self
     }
 
-    /// Where the last error of this thread that all members got was found, if that is known: given once.
+    /// Where the last error of this thread that all members got was found, if that is known: given once. The upper half
+    /// stands for the team.
     pub fn take_place() -> Option<u64> {
         FOUND_AT.take()
     }

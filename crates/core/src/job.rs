@@ -212,14 +212,23 @@ impl PeCard {
     }
 }
 
+/// Last messages that are remembered: of each team one, since its members are at most one apart, unless teams share a place.
+const TOLD: usize = 256;
+
+/// The last message of a team.
+#[repr(C)]
+#[derive(Debug)]
+struct Told {
+    key: AtomicU64,
+    /// The key of what is out.
+    said: AtomicU64,
+}
+
 #[repr(C, align(64))]
 #[derive(Debug)]
 struct Header {
     /// What was told last of what all members of a collective know: see [`JobPage::tell_once`].
-    told: AtomicU64,
-    /// What of that is out.
-    said: AtomicU64,
-    _rest: [u32; 12],
+    told: [Told; TOLD],
     sync: SyncLine,
 }
 
@@ -265,19 +274,20 @@ impl JobPage {
         unsafe { &*self.map.base().cast::<Header>() }
     }
 
-    /// Has the first PE that comes with `key`, which stands for a message that several PEs have, `say` it. The
+    /// Has the first PE that comes with `key`, which stands for a message that the PEs of `team` have, `say` it. The
     /// others wait until it is out: none of them can end the job, and with it the one that is about to say why.
-    pub fn tell_once(&self, key: u64, say: impl FnOnce()) {
-        let header = self.header();
-        if header.told.swap(key, Ordering::AcqRel) != key {
+    pub fn tell_once(&self, team: u64, key: u64, say: impl FnOnce()) {
+        let place = team.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        let told = &self.header().told[place as usize % TOLD];
+        if told.key.swap(key, Ordering::AcqRel) != key {
             say();
-            header.said.store(key, Ordering::Release);
+            told.said.store(key, Ordering::Release);
             return;
         }
         // Bounded: the one that came first may have been killed meanwhile.
         let start = Instant::now();
-        while header.told.load(Ordering::Acquire) == key
-            && header.said.load(Ordering::Acquire) != key
+        while told.key.load(Ordering::Acquire) == key
+            && told.said.load(Ordering::Acquire) != key
             && start.elapsed() < Duration::from_secs(1)
         {
             dushmem_os::cpu::yield_now();

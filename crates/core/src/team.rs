@@ -221,7 +221,13 @@ impl Team {
     /// The synchronisation that this member has arrived at last, for [`Error::found_at`].
     #[cold]
     pub(crate) fn place(&self) -> u64 {
-        (self.slot as u64) << 32 | u64::from(self.epoch.load(Ordering::Relaxed))
+        self.place_of(self.epoch.load(Ordering::Relaxed))
+    }
+
+    /// Synchronisation `epoch`: of all that go by the line of rank 0 in this slot.
+    #[cold]
+    pub(crate) fn place_of(&self, epoch: u32) -> u64 {
+        u64::from(self.pes[0]) << (32 + SLOT_BITS) | (self.slot as u64) << 32 | u64::from(epoch)
     }
 
     /// The next synchronisation, where this member has arrived at some that not all have.

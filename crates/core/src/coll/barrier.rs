@@ -179,7 +179,7 @@ impl World {
                 "only {came} of the {} members of the team of PEs {some}{more} called {call}; {SAME_CALLS}",
                 members.len()
             );
-            return Err(Error::Disagreement { text }.found_at(team.place()));
+            return Err(Error::Disagreement { text }.found_at(team.place_of(epoch)));
         }
         Ok(())
     }

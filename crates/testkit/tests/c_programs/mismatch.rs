@@ -8,8 +8,12 @@ use libtest_mimic::Trial;
 const PES: usize = 3;
 
 fn run(family: &str, case: &str, transport: &str) -> Outcome {
+    with_pes(PES, family, case, transport).run()
+}
+
+fn with_pes(pes: usize, family: &str, case: &str, transport: &str) -> Job {
     let program = Program::new("mismatch").family(family).build();
-    Job::new(PES, program).words(case).env("DUSHMEM_TRANSPORT", transport).run()
+    Job::new(pes, program).words(case).env("DUSHMEM_TRANSPORT", transport)
 }
 
 /// Fails unless there is one line with each of the `texts`, in any order, and no other.
@@ -53,6 +57,33 @@ pub fn add(trials: &mut Vec<Trial>) {
         each(|family, transport| {
             let outcome = run(family, "part", transport);
             told(&outcome, 0, &["_fcollect: PEs disagree: ", "_alltoall: PEs disagree: "]);
+        }),
+    ));
+    trials.push(trial(
+        "mismatch::members_that_are_ahead_by_different_counts".into(),
+        each(|family, transport| {
+            let text = "only 2 of the 3 members of the team of PEs 0, 1, 2 called broadcast of 8 bytes from root 2; ";
+            told(&run(family, "lost_by_two", transport), 4, &[text]);
+        }),
+    ));
+    trials.push(trial(
+        "mismatch::two_teams_at_once".into(),
+        each(|family, transport| {
+            let texts: Vec<String> = (1..=20)
+                .flat_map(|i| [0, 2].map(|pe| (pe, i)))
+                .map(|(pe, i)| format!("PE {pe} calls fcollect of {} bytes, ", 8 * i))
+                .collect();
+            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+            told(&with_pes(4, family, "teams", transport).run(), 0, &texts);
+        }),
+    ));
+    trials.push(trial(
+        "mismatch::slots_that_run_out_twice".into(),
+        each(|family, transport| {
+            let outcome = with_pes(2, family, "slots", transport).env("DUSHMEM_TEAM_SLOTS", "8").run();
+            let lines: Vec<&str> = outcome.stderr.lines().collect();
+            assert!(outcome.code == 0 && lines.len() == 2, "{outcome:#?}");
+            assert!(lines.iter().all(|line| line.contains("all 8 are in use")), "{outcome:#?}");
         }),
     ));
 }
