@@ -115,7 +115,7 @@ pub fn null(pe: &Pe) {
     assert_eq!(text(pe.get(pe.ctx(), &mut back, null, to)), is_null("source"));
     assert_eq!(text(pe.g(pe.ctx(), null, to)), no_word("source"));
     assert_eq!(text(pe.amo(null, AmoOp::Fetch, 0, 0, to)), no_word("dest"));
-    assert_eq!(text(pe.signal(null, 0, SignalOp::Set, to)), no_word("dest"));
+    assert_eq!(text(pe.signal(null, 0, SignalOp::Set, to)), no_word("sig_addr"));
     assert_eq!(text(pe.signal_value(null)), no_word("sig_addr"));
     assert_eq!(text(pe.put_signal((word.at(0), &[1]), (null, 0, SignalOp::Set), to)), no_word("sig_addr"));
     let raw = RawCalls(pe);
@@ -149,7 +149,7 @@ pub fn misaligned(pe: &Pe) {
         };
         assert_eq!(text(pe.amo(wide, AmoOp::Add, 1, 0, to)), told("dest", 8));
         assert_eq!(text(pe.post(pe.ctx(), wide, AmoOp::Set, 1, to)), told("dest", 8));
-        assert_eq!(text(pe.signal(wide, 1, SignalOp::Set, to)), told("dest", 8));
+        assert_eq!(text(pe.signal(wide, 1, SignalOp::Set, to)), told("sig_addr", 8));
         assert_eq!(text(pe.signal_value(wide)), told("sig_addr", 8));
         let update = (wide, 1, SignalOp::Add);
         assert_eq!(text(pe.put_signal((area.at(8), &[1u8]), update, to)), told("sig_addr", 8));
