@@ -111,8 +111,11 @@ impl Meeting {
                 .wait_timeout(state, Duration::from_millis(50))
                 .unwrap_or_else(PoisonError::into_inner)
                 .0;
+            if state.ended == 0 {
+                continue;
+            }
             let waiting = waiting(boot);
-            if state.ended == 0 || waiting.len() < self.pes - state.ended {
+            if waiting.len() < self.pes - state.ended {
                 stuck = None;
                 continue;
             }
