@@ -5,14 +5,14 @@ namespace {
 
 template <class U> __device__ U updated(U *at, U value, U cond, uint32_t op) {
   switch ((amo)op) {
-  case amo::fetch: return amo_on<amo::fetch>::act(at, value, cond);
-  case amo::set: return amo_on<amo::set>::act(at, value, cond);
-  case amo::swap: return amo_on<amo::swap>::act(at, value, cond);
-  case amo::compare_swap: return amo_on<amo::compare_swap>::act(at, value, cond);
-  case amo::add: return amo_on<amo::add>::act(at, value, cond);
-  case amo::bit_and: return amo_on<amo::bit_and>::act(at, value, cond);
-  case amo::bit_or: return amo_on<amo::bit_or>::act(at, value, cond);
-  default: return amo_on<amo::bit_xor>::act(at, value, cond);
+  case amo::fetch: return amo_on<amo::fetch, true>::act(at, value, cond);
+  case amo::set: return amo_on<amo::set, false>::act(at, value, cond);
+  case amo::swap: return amo_on<amo::swap, true>::act(at, value, cond);
+  case amo::compare_swap: return amo_on<amo::compare_swap, true>::act(at, value, cond);
+  case amo::add: return amo_on<amo::add, true>::act(at, value, cond);
+  case amo::bit_and: return amo_on<amo::bit_and, true>::act(at, value, cond);
+  case amo::bit_or: return amo_on<amo::bit_or, true>::act(at, value, cond);
+  default: return amo_on<amo::bit_xor, true>::act(at, value, cond);
   }
 }
 

@@ -67,7 +67,7 @@ DUSHMEM_IMPL_MEMBER inline void remote<T>::get(T *dest, size_t i, size_t nelems)
 template <class T> DUSHMEM_IMPL_MEMBER inline void remote<T>::atomic_add(size_t i, T value) const {
   typedef impl::word<T> U;
   if (!DUSHMEM_IMPL_IS(far_ != nullptr && !impl::atomic_by_proxy(own_))) return device::atomic_add(own_ + i, value, pe_);
-  impl::add((U *)(far_ + i), impl::bits<U>(value));
+  impl::add_only((U *)(far_ + i), impl::bits<U>(value));
   impl::ring(pe_);
 }
 template <class T> DUSHMEM_IMPL_MEMBER inline T remote<T>::atomic_fetch_add(size_t i, T value) const {

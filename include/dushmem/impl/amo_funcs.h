@@ -6,50 +6,64 @@ namespace dushmem {
 namespace device {
 namespace impl {
 
-/* On a word that is reachable by load and store. */
-template <amo Kind> struct amo_on;
-template <> struct amo_on<amo::fetch> {
+/* On a word that is reachable by load and store; the old value, if it is wanted. */
+template <amo Kind, bool Fetches> struct amo_on;
+template <> struct amo_on<amo::fetch, true> {
   template <class U> static DUSHMEM_IMPL_MEMBER U act(U *at, U, U) { return load_relaxed(at); }
 };
-template <> struct amo_on<amo::set> {
+template <> struct amo_on<amo::set, false> {
   template <class U> static DUSHMEM_IMPL_MEMBER U act(U *at, U value, U) {
     store_relaxed(at, value);
     return 0;
   }
 };
-template <> struct amo_on<amo::swap> {
+template <> struct amo_on<amo::swap, true> {
   template <class U> static DUSHMEM_IMPL_MEMBER U act(U *at, U value, U) { return exchange(at, value); }
 };
-template <> struct amo_on<amo::compare_swap> {
+template <> struct amo_on<amo::compare_swap, true> {
   template <class U> static DUSHMEM_IMPL_MEMBER U act(U *at, U value, U cond) {
     return compare_exchange(at, cond, value);
   }
 };
-template <> struct amo_on<amo::add> {
-  template <class U> static DUSHMEM_IMPL_MEMBER U act(U *at, U value, U) { return add(at, value); }
-};
-template <> struct amo_on<amo::bit_and> {
-  template <class U> static DUSHMEM_IMPL_MEMBER U act(U *at, U value, U) { return bit_and(at, value); }
-};
-template <> struct amo_on<amo::bit_or> {
-  template <class U> static DUSHMEM_IMPL_MEMBER U act(U *at, U value, U) { return bit_or(at, value); }
-};
-template <> struct amo_on<amo::bit_xor> {
-  template <class U> static DUSHMEM_IMPL_MEMBER U act(U *at, U value, U) { return bit_xor(at, value); }
-};
+#define DUSHMEM_IMPL_AMO_ON(KIND)                                                                       \
+  template <> struct amo_on<amo::KIND, true> {                                                          \
+    template <class U> static DUSHMEM_IMPL_MEMBER U act(U *at, U value, U) { return KIND(at, value); }  \
+  };                                                                                                    \
+  template <> struct amo_on<amo::KIND, false> {                                                         \
+    template <class U> static DUSHMEM_IMPL_MEMBER U act(U *at, U value, U) {                            \
+      KIND##_only(at, value);                                                                           \
+      return 0;                                                                                         \
+    }                                                                                                   \
+  };
+DUSHMEM_IMPL_AMO_ON(add)
+DUSHMEM_IMPL_AMO_ON(bit_and)
+DUSHMEM_IMPL_AMO_ON(bit_or)
+DUSHMEM_IMPL_AMO_ON(bit_xor)
+#undef DUSHMEM_IMPL_AMO_ON
+
+/* Loads and stores of a word are atomic anyway. */
+DUSHMEM_IMPL_FN bool always_direct(amo kind) { return kind == amo::fetch || kind == amo::set; }
+
+/* On a word that the state alone doesn't lead to, or which the proxy changes. */
+template <amo Kind, bool Fetches, class U>
+DUSHMEM_IMPL_COLD U atomic_otherwise(context ctx, U *at, U value, U cond, int pe, const char *call, const char *arg) {
+  U *const far = (U *)peer_otherwise(at, sizeof(U), sizeof(U), pe, call, arg);
+  if (far == nullptr || (!always_direct(Kind) && atomic_by_proxy(at))) return remote_amo(ctx, Kind, at, value, cond, pe, Fetches);
+  const U old = amo_on<Kind, Fetches>::act(far, value, cond);
+  if (Kind != amo::fetch) ring(pe);
+  return old;
+}
 
 template <amo Kind, bool Fetches, class T>
 DUSHMEM_IMPL_FN T atomic(context ctx, T *at, T value, T cond, int pe, const char *call, const char *arg = "dest") {
   typedef word<T> U;
-  U *const far = peer((U *)at, sizeof(U), pe, call, arg, sizeof(U));
-  /* Loads and stores of a word are atomic anyway. */
-  const bool direct = Kind == amo::fetch || Kind == amo::set || !atomic_by_proxy(at);
-  if (DUSHMEM_IMPL_IS(far != nullptr && direct)) {
-    const U old = amo_on<Kind>::act(far, bits<U>(value), bits<U>(cond));
-    if (Kind != amo::fetch) ring(pe);
-    return bits<T>(old);
-  }
-  return bits<T>(remote_amo(ctx, Kind, (U *)at, bits<U>(value), bits<U>(cond), pe, Fetches));
+  U *far;
+  /* All in one condition: one thread's operations wait for each other, and for all that stands between them. */
+  if (!DUSHMEM_IMPL_IS(finds_word(far, (U *)at, pe, sizeof(U)) & (always_direct(Kind) || !heap_by_proxy())))
+    return bits<T>(atomic_otherwise<Kind, Fetches>(ctx, (U *)at, bits<U>(value), bits<U>(cond), pe, call, arg));
+  const U old = amo_on<Kind, Fetches>::act(far, bits<U>(value), bits<U>(cond));
+  if (Kind != amo::fetch) ring(pe);
+  return bits<T>(old);
 }
 
 } // namespace impl

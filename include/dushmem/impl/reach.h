@@ -77,6 +77,15 @@ DUSHMEM_IMPL_FN bool words_by_proxy() {
 #endif
 }
 
+/* Whether words of the heap are among them. */
+DUSHMEM_IMPL_FN bool heap_by_proxy() {
+#ifdef DUSHMEM_EMU
+  return false;
+#else
+  return (state().flags & DUSHMEM_IMPL_FLAG_HEAP_BY_PROXY) != 0;
+#endif
+}
+
 /* Whether the host would not notice that an operation of a kernel on this own word is atomic. */
 DUSHMEM_IMPL_FN bool atomic_by_proxy(const void *own) {
 #ifdef DUSHMEM_EMU

@@ -18,7 +18,7 @@ template <bool After> DUSHMEM_IMPL_FN void update_signal(context ctx, uint64_t *
   if (op == DUSHMEM_SIGNAL_SET) {
     After ? store_ordered((U *)word, (U)value) : store_relaxed((U *)word, (U)value);
   } else if (!atomic_by_proxy(own)) {
-    After ? add_ordered((U *)word, (U)value) : (void)add((U *)word, (U)value);
+    After ? add_ordered((U *)word, (U)value) : add_only((U *)word, (U)value);
   } else {
     if (After) fence_release();
     return remote_signal(ctx, own, value, op, pe);

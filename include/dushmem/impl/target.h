@@ -8,6 +8,7 @@
  *   computed_now                              an address of which nothing is computed in advance
  *   store_flagged load_flagged                16 bytes: who loads the second half that was stored has the first, too
  *   exchange compare_exchange add bit_and bit_or bit_xor   words of 4 and 8 bytes; the old value
+ *   add_only bit_and_only bit_or_only bit_xor_only         the same without it
  *   fence_system                              all that this thread wrote before is seen before what it writes after
  *   fence_release                             enough for that before a store that others wait for
  *   store_ordered add_ordered                 words of 8 bytes: a fence_release, and then the store, or the addition

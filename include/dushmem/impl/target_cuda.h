@@ -144,19 +144,41 @@ DUSHMEM_IMPL_FN void *computed_now(const void *address) {
   return (void *)address;
 }
 
-/* Words that others see are in global memory: the compiler, which is told so, need not look whether they are a block's. */
-template <class U> DUSHMEM_IMPL_FN U *in_global(U *at) {
-  __builtin_assume(__isGlobal(at));
-  return at;
-}
-template <class U> DUSHMEM_IMPL_FN U add(U *at, U value) { return atomicAdd_system(in_global(at), value); }
-template <class U> DUSHMEM_IMPL_FN U bit_and(U *at, U value) { return atomicAnd_system(in_global(at), value); }
-template <class U> DUSHMEM_IMPL_FN U bit_or(U *at, U value) { return atomicOr_system(in_global(at), value); }
-template <class U> DUSHMEM_IMPL_FN U bit_xor(U *at, U value) { return atomicXor_system(in_global(at), value); }
-template <class U> DUSHMEM_IMPL_FN U exchange(U *at, U value) { return atomicExch_system(in_global(at), value); }
-template <class U> DUSHMEM_IMPL_FN U compare_exchange(U *at, U cond, U value) {
-  return atomicCAS_system(in_global(at), cond, value);
-}
+/* The old value of a word that others see, which is in global memory, so that nobody has to look whether it is a block's; and
+ * without the old value, for which nobody waits then. */
+#define DUSHMEM_IMPL_ATOMS(NAME, OPERATION, U, WIDTH, REGISTER)                                         \
+  DUSHMEM_IMPL_FN U NAME(U *at, U value) {                                                              \
+    U old;                                                                                              \
+    asm volatile("atom.relaxed.sys.global." OPERATION "." WIDTH " %0, [%1], %2;"                        \
+                 : "=" REGISTER(old)                                                                    \
+                 : "l"(at), REGISTER(value)                                                             \
+                 : "memory");                                                                           \
+    return old;                                                                                         \
+  }
+#define DUSHMEM_IMPL_REDS(NAME, OPERATION, U, WIDTH, REGISTER)                                          \
+  DUSHMEM_IMPL_ATOMS(NAME, OPERATION, U, WIDTH, REGISTER)                                               \
+  DUSHMEM_IMPL_FN void NAME##_only(U *at, U value) {                                                    \
+    asm volatile("red.relaxed.sys.global." OPERATION "." WIDTH " [%0], %1;" ::"l"(at), REGISTER(value) : "memory"); \
+  }
+#define DUSHMEM_IMPL_WORDS(U, BITS, REGISTER)                                                           \
+  DUSHMEM_IMPL_REDS(add, "add", U, "u" BITS, REGISTER)                                                  \
+  DUSHMEM_IMPL_REDS(bit_and, "and", U, "b" BITS, REGISTER)                                              \
+  DUSHMEM_IMPL_REDS(bit_or, "or", U, "b" BITS, REGISTER)                                                \
+  DUSHMEM_IMPL_REDS(bit_xor, "xor", U, "b" BITS, REGISTER)                                              \
+  DUSHMEM_IMPL_ATOMS(exchange, "exch", U, "b" BITS, REGISTER)                                           \
+  DUSHMEM_IMPL_FN U compare_exchange(U *at, U cond, U value) {                                          \
+    U old;                                                                                              \
+    asm volatile("atom.relaxed.sys.global.cas.b" BITS " %0, [%1], %2, %3;"                              \
+                 : "=" REGISTER(old)                                                                    \
+                 : "l"(at), REGISTER(cond), REGISTER(value)                                             \
+                 : "memory");                                                                           \
+    return old;                                                                                         \
+  }
+DUSHMEM_IMPL_WORDS(unsigned int, "32", "r")
+DUSHMEM_IMPL_WORDS(unsigned long long, "64", "l")
+#undef DUSHMEM_IMPL_WORDS
+#undef DUSHMEM_IMPL_REDS
+#undef DUSHMEM_IMPL_ATOMS
 
 DUSHMEM_IMPL_FN void fence_system() {
   if (near())

@@ -68,6 +68,14 @@ template <class U> DUSHMEM_IMPL_FN U compare_exchange(U *at, U cond, U value) {
                                        __HIP_MEMORY_SCOPE_SYSTEM);
   return cond;
 }
+/* Without the old value. */
+#define DUSHMEM_IMPL_ONLY(NAME) \
+  template <class U> DUSHMEM_IMPL_FN void NAME##_only(U *at, U value) { (void)NAME(at, value); }
+DUSHMEM_IMPL_ONLY(add)
+DUSHMEM_IMPL_ONLY(bit_and)
+DUSHMEM_IMPL_ONLY(bit_or)
+DUSHMEM_IMPL_ONLY(bit_xor)
+#undef DUSHMEM_IMPL_ONLY
 
 DUSHMEM_IMPL_FN void fence_system() { __threadfence_system(); }
 /* Enough before a store that others wait for. */
