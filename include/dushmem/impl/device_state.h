@@ -46,7 +46,7 @@ struct dushmem_impl_kernel_state {
   uint32_t sharing;                    /* how PEs share the device: 0 not, 1 threads of a process, 2 processes whose
                                           kernels run at the same time, 3 processes that take turns */
   uint32_t queue_pairs; /* queue pairs have the numbers below it */
-  uint64_t notice; /* a word of the host, for kernels that have waited for long while PEs take turns; or 0 */
+  uint64_t notice; /* a word of the host, for kernels that have lost their turn while they waited, where PEs take turns; or 0 */
   /* Entries of `delta` with the highest bit inverted: 0 is UNREACHABLE, or nothing known, as in the states of libraries that
    * end before it. The last one is always 0. */
   uint64_t first_delta[DUSHMEM_IMPL_FIRST_PES + 1];
@@ -55,7 +55,7 @@ struct dushmem_impl_kernel_state {
                        says both */
 };
 
-/* Where PEs take turns, a kernel that waits for long is an error. */
+/* where PEs take turns, a kernel that loses its turn while it waits is an error. */
 #define DUSHMEM_IMPL_FLAG_STRICT 1u
 /* All PEs are threads of this process and use this device, and the heap is the device's: what is ordered on the device is
  * ordered for all of them. */

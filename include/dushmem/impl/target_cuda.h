@@ -215,12 +215,19 @@ DUSHMEM_IMPL_FN uint64_t ticks() { return (uint64_t)clock64(); }
 DUSHMEM_IMPL_FN void ring(int) {}
 DUSHMEM_IMPL_FN void trap() { __trap(); }
 
-/* Looks of a kernel that waits, in some 2 ms: where PEs take turns, a turn. */
-constexpr unsigned many_looks = 1u << 14;
+/* Where PEs take turns, the kernel of one runs at a time: one that waits for another's has lost its turn if nothing has happened
+ * for so many nanoseconds between two looks. How long a turn is depends on how many take them. */
+constexpr unsigned turn_lost = 100000;
+/* A wait that ends earlier does not ask. */
+constexpr unsigned few_looks = 64;
 
-/* Only the kernel of a PE whose turn it is runs. */
-DUSHMEM_IMPL_COLD void waits_in_turns(const char *call, const void *address) {
-  if (state().sharing != 3) return;
+DUSHMEM_IMPL_FN uint64_t nanoseconds() {
+  uint64_t now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  return now;
+}
+
+DUSHMEM_IMPL_COLD void lost_turn(const char *call, const void *address) {
   if ((state().flags & DUSHMEM_IMPL_FLAG_STRICT) != 0)
     fault(call, "address", (int64_t)(uintptr_t)address,
           "the kernel waits for a PE whose kernels run only when this one's time on the GPU is over, and "
@@ -228,9 +235,21 @@ DUSHMEM_IMPL_COLD void waits_in_turns(const char *call, const void *address) {
   if (state().notice != 0) store_relaxed((unsigned int *)(uintptr_t)state().notice, 1u);
 }
 
+/* Between two looks: the time of the one before, or few_looks; that of this one, which is not less. */
+DUSHMEM_IMPL_COLD unsigned look_at_clock(const char *call, const void *address, unsigned before) {
+  const unsigned now = (unsigned)nanoseconds() | few_looks;
+  if (before != few_looks && now - before > turn_lost) lost_turn(call, address);
+  return now;
+}
+
 template <class Ready> DUSHMEM_IMPL_FN void wait(const char *call, const void *address, uint64_t, Ready ready) {
-  for (unsigned looks = 0; !ready(); looks++)
-    if (looks == many_looks) waits_in_turns(call, address);
+  /* How many looks there were, later the clock: one register for both. */
+  for (unsigned looks = 0; !ready();) {
+    if (looks < few_looks)
+      looks++;
+    else if (state().sharing == 3)
+      looks = look_at_clock(call, address, looks);
+  }
 }
 
 } // namespace impl
