@@ -49,7 +49,7 @@ pub struct KernelState {
     pub sharing: u32,
     /// Queue pairs have the numbers below it: see [`crate::proxy::queue_pairs`]. 0: it is not known which there are.
     pub queue_pairs: u32,
-    /// Device address of a word of the host that a kernel sets to 1 which has waited for long for a PE that takes turns
+    /// Device address of a word of the host that a kernel sets to 1 which has lost its turn while it waited for a PE that takes turns
     /// with its own, or 0.
     pub notice: u64,
     /// See [`KernelState::first_of`].

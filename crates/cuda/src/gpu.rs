@@ -28,7 +28,7 @@ const ARENA: usize = 256 << 10;
 /// Threads of a block of the kernels that move or combine vectors.
 pub(crate) const THREADS: u32 = 512;
 
-/// Bytes for the word in which kernels say that they have spun for long.
+/// Bytes for the word in which kernels say that they have lost their turn while they waited.
 const NOTICE: usize = 64;
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -1,4 +1,4 @@
-//! The word in which kernels say that they have spun for long on a device that processes use in turns.
+//! The word in which kernels say that they have lost their turn while they waited, on a device that processes use in turns.
 use crate::pinned::Pinned;
 use dushmem_core::error::line;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};

@@ -55,7 +55,7 @@ struct dushmem_impl_kernel_state {
                        says both */
 };
 
-/* where PEs take turns, a kernel that loses its turn while it waits is an error. */
+/* Where PEs take turns, a kernel that loses its turn while it waits is an error. */
 #define DUSHMEM_IMPL_FLAG_STRICT 1u
 /* All PEs are threads of this process and use this device, and the heap is the device's: what is ordered on the device is
  * ordered for all of them. */
