@@ -59,7 +59,8 @@ DUSHMEM_IMPL_FN T atomic(context ctx, T *at, T value, T cond, int pe, const char
   typedef word<T> U;
   U *far;
   /* All in one condition: one thread's operations wait for each other, and for all that stands between them. */
-  if (!DUSHMEM_IMPL_IS(finds_word(far, (U *)at, pe, sizeof(U)) & (always_direct(Kind) || !heap_by_proxy())))
+  const int direct = always_direct(Kind) || !heap_by_proxy();
+  if (!DUSHMEM_IMPL_IS(finds_word(far, (U *)at, pe, sizeof(U)) & direct))
     return bits<T>(atomic_otherwise<Kind, Fetches>(ctx, (U *)at, bits<U>(value), bits<U>(cond), pe, call, arg));
   const U old = amo_on<Kind, Fetches>::act(far, bits<U>(value), bits<U>(cond));
   if (Kind != amo::fetch) ring(pe);
