@@ -82,6 +82,7 @@ DUSHMEM_KERNEL dushmem_k_wait(uint64_t at, uint32_t bytes, uint32_t is_signed, u
   marked(mark, 1);
   if (threadIdx.x == 0 && !was_seen(said))
     wait("wait_until", (const void *)(uintptr_t)at, value, until_compares{at, bytes, is_signed, (int)cmp, value});
+  awaited();
   sync(block_scope{});
   marked(mark, 2);
   marked(said, 0);
@@ -100,6 +101,7 @@ DUSHMEM_KERNEL dushmem_k_wait_all(uint64_t at, uint32_t bytes, uint32_t is_signe
     wait("wait_until_all", (const void *)(uintptr_t)word, value,
          until_compares{word, bytes, is_signed, (int)cmp, value});
   }
+  awaited();
   sync(block_scope{});
   marked(mark, 2);
   marked(said, 0);

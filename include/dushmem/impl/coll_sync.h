@@ -134,7 +134,7 @@ template <class S, bool Completes> DUSHMEM_IMPL_APART void meet_in_world(const c
   if (leads(s)) own_count(team.calls(), number);
   if (step == 1 && team.n > 4) {
     wait(call, from[0], number, until_all_told{team, number});
-    fence_release();
+    fence_acquire();
   } else if (first < team.n) {
     wait_word(from[0], DUSHMEM_CMP_GE, number, call);
     if (all) {

@@ -22,7 +22,8 @@ DUSHMEM_IMPL_FN void check_cmp(int cmp, const char *call) {
     fault(call, "cmp", cmp, "no comparison; use the constants CMP_EQ to CMP_GE");
 }
 
-template <class T> DUSHMEM_IMPL_FN T look(const T *at) { return (T)load_acquire((const word<T> *)at); }
+/* At a word that is waited for; in the end awaited() makes visible what was written before it. */
+template <class T> DUSHMEM_IMPL_FN T look(const T *at) { return (T)load_awaited((const word<T> *)at); }
 
 /* Until the word compares; what it was then. */
 template <class T> struct until_word {
@@ -37,6 +38,7 @@ template <class T> struct until_word {
 template <class T> DUSHMEM_IMPL_FN T wait_for(const T *at, int cmp, T value, const char *call) {
   T seen = 0;
   wait(call, at, (uint64_t)value, until_word<T>{at, cmp, value, &seen});
+  awaited();
   return seen;
 }
 
@@ -127,6 +129,13 @@ template <class R> DUSHMEM_IMPL_FN R tested(R result, bool held) {
   return result;
 }
 
+/* Has `act` look at words, if the calling thread leads the scope, and makes visible what was written before them. */
+template <class S, class Act> DUSHMEM_IMPL_FN void looks(S s, const Act &act) {
+  if (!leads(s)) return;
+  act();
+  awaited();
+}
+
 /* Checked, and made by the first thread of the scope. */
 template <class S, class T, class Values> struct set_calls {
   typedef set<T, Values> Set;
@@ -143,7 +152,7 @@ template <class S, class T, class Values> struct set_calls {
     const S s{};
     check(words, "wait_until_all");
     sync(s);
-    if (leads(s)) wait("wait_until_all", words.words, words.n, until_all<Set>{&words});
+    looks(s, [&] { wait("wait_until_all", words.words, words.n, until_all<Set>{&words}); });
     sync(s);
   }
   static DUSHMEM_IMPL_MEMBER size_t wait_any(const Set &words) {
@@ -152,8 +161,9 @@ template <class S, class T, class Values> struct set_calls {
     check(words, "wait_until_any");
     sync(s);
     size_t found = SIZE_MAX;
-    if (leads(s) && !words.is_empty())
-      wait("wait_until_any", words.words, words.n, until_any<Set>{&words, turn(words.n), &found});
+    looks(s, [&] {
+      if (!words.is_empty()) wait("wait_until_any", words.words, words.n, until_any<Set>{&words, turn(words.n), &found});
+    });
     return (size_t)share(s, found);
   }
   static DUSHMEM_IMPL_MEMBER size_t wait_some(const Set &words, size_t *indices) {
@@ -162,8 +172,9 @@ template <class S, class T, class Values> struct set_calls {
     check(words, indices, "wait_until_some");
     sync(s);
     size_t found = 0;
-    if (leads(s) && !words.is_empty())
-      wait("wait_until_some", words.words, words.n, until_some<Set>{&words, indices, &found});
+    looks(s, [&] {
+      if (!words.is_empty()) wait("wait_until_some", words.words, words.n, until_some<Set>{&words, indices, &found});
+    });
     return (size_t)share(s, found);
   }
   static DUSHMEM_IMPL_MEMBER bool test_all(const Set &words) {
@@ -172,7 +183,7 @@ template <class S, class T, class Values> struct set_calls {
     check(words, "test_all");
     sync(s);
     bool held = false;
-    if (leads(s)) held = words.all();
+    looks(s, [&] { held = words.all(); });
     held = share(s, held) != 0;
     return tested(held, held);
   }
@@ -182,7 +193,7 @@ template <class S, class T, class Values> struct set_calls {
     check(words, "test_any");
     sync(s);
     size_t found = SIZE_MAX;
-    if (leads(s)) found = words.any(turn(words.n));
+    looks(s, [&] { found = words.any(turn(words.n)); });
     found = (size_t)share(s, found);
     return tested(found, found != SIZE_MAX);
   }
@@ -192,7 +203,7 @@ template <class S, class T, class Values> struct set_calls {
     check(words, indices, "test_some");
     sync(s);
     size_t found = 0;
-    if (leads(s)) found = words.some(indices);
+    looks(s, [&] { found = words.some(indices); });
     found = (size_t)share(s, found);
     return tested(found, found != 0);
   }
@@ -234,7 +245,7 @@ template <class S, class T> DUSHMEM_IMPL_FN bool test(const T *word, int cmp, im
   impl::check_cmp(cmp, "test");
   impl::check_own(word, sizeof(T), sizeof(T), "test", "ivar");
   bool held = false;
-  if (impl::leads(s)) held = impl::compares<T>(impl::look(word), cmp, value);
+  impl::looks(s, [&] { held = impl::compares<T>(impl::look(word), cmp, value); });
   held = impl::share(s, held) != 0;
   return impl::tested(held, held);
 }

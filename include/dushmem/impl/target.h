@@ -2,6 +2,7 @@
  *
  * target_emu.h, target_cuda.h, and target_hip.h define the same functions:
  *   load_relaxed load_acquire load_fresh      words of 2, 4, 8 bytes; fresh: any unit, past what a cache has kept
+ *   load_awaited awaited                      words that are waited for; after them: what was written before them is seen
  *   store_relaxed store_release               words of 4 and 8 bytes
  *   store_far load_far                        units of up to 8 bytes to and from a PE
  *   load_table                                an entry of a table that stays as it is
@@ -11,6 +12,7 @@
  *   add_only bit_and_only bit_or_only bit_xor_only         the same without it
  *   fence_system                              all that this thread wrote before is seen before what it writes after
  *   fence_release                             enough for that before a store that others wait for
+ *   fence_acquire                             after load_relaxed: what was written before what was loaded is seen
  *   store_ordered add_ordered                 words of 8 bytes: a fence_release, and then the store, or the addition
  *   fence_own                                 by each thread, before all meet and one of them calls fence_release
  *   sync(scope)                               all threads of the scope are here, and see what the others wrote

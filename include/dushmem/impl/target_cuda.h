@@ -193,6 +193,19 @@ DUSHMEM_IMPL_FN void fence_release() {
   else
     asm volatile("fence.acq_rel.sys;" ::: "memory");
 }
+
+/* With an acquire in each look a multiprocessor forgets its near cache as often, and every look takes longer: one is enough, when
+ * the wait has ended. A fence for that alone, not for what the thread itself has written, is there from sm_90 and CUDA 12.8 on. */
+#if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1208 && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+DUSHMEM_IMPL_FN void fence_acquire() { asm volatile("fence.acquire.sys;" ::: "memory"); }
+template <class U> DUSHMEM_IMPL_FN U load_awaited(const U *at) { return load_relaxed(at); }
+DUSHMEM_IMPL_FN void awaited() { fence_acquire(); }
+#else
+DUSHMEM_IMPL_FN void fence_acquire() { fence_release(); }
+template <class U> DUSHMEM_IMPL_FN U load_awaited(const U *at) { return load_acquire(at); }
+DUSHMEM_IMPL_FN void awaited() {}
+#endif
+
 /* A fence of one thread covers what others of its block wrote before they met. */
 DUSHMEM_IMPL_FN void fence_own() {}
 

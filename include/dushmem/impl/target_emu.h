@@ -75,6 +75,10 @@ DUSHMEM_IMPL_FN void fence_system() {
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
 #endif
 }
+template <class U> DUSHMEM_IMPL_FN U load_awaited(const U *at) { return load_acquire(at); }
+DUSHMEM_IMPL_FN void awaited() {}
+DUSHMEM_IMPL_FN void fence_acquire() { __atomic_thread_fence(__ATOMIC_ACQUIRE); }
+
 /* Enough before a store that others wait for. */
 DUSHMEM_IMPL_FN void fence_release() { __atomic_thread_fence(__ATOMIC_ACQ_REL); }
 

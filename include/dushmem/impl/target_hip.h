@@ -78,6 +78,10 @@ DUSHMEM_IMPL_ONLY(bit_xor)
 #undef DUSHMEM_IMPL_ONLY
 
 DUSHMEM_IMPL_FN void fence_system() { __threadfence_system(); }
+template <class U> DUSHMEM_IMPL_FN U load_awaited(const U *at) { return load_acquire(at); }
+DUSHMEM_IMPL_FN void awaited() {}
+DUSHMEM_IMPL_FN void fence_acquire() { __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, ""); }
+
 /* Enough before a store that others wait for. */
 DUSHMEM_IMPL_FN void fence_release() { __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, ""); }
 
