@@ -214,7 +214,8 @@ impl World {
                 unsafe { self.own_payload(team, epoch).copy_from_nonoverlapping(text.as_ptr(), text.len()) };
             }
             let (page, me) = (self.boot().node_memory().1, self.my_pe() as usize);
-            page.owe(me);
+            let place = matches!(team.meets(), Meets::Slot(_)).then(|| team.place());
+            page.owe(me, place);
             let _ = self.meet(team, call, tag(&[call as u64, REFUSED.into()]), 0, epoch);
         }
         Err(error)
