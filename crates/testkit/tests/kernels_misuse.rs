@@ -285,6 +285,11 @@ const DIFFERING: &[(&str, &str, &str)] = &[
         "nvshmemx_int_fcollect_warp of 5 elements (20 bytes)",
         "nvshmem_int_alltoall of 5 elements (20 bytes)",
     ),
+    (
+        "templates_that_reduce",
+        "reduce of 5 elements (20 bytes)",
+        "reduce of 5 elements (20 bytes) (op = sum on PE {a}, max on PE {b}; type = int32_t on PE {a}, float on PE {b})",
+    ),
     ("part", "nvshmem_barrier", "nvshmem_team_sync"),
 ];
 
@@ -302,6 +307,7 @@ fn collectives_that_differ_between_members() {
             // Those that agree are neighbours of both.
             let outcome = job.run();
             let told = |pe: usize| {
+                let other = other.replace("{a}", &pe.to_string()).replace("{b}", &last.to_string());
                 format!(
                     ": PEs disagree: PE {pe} calls {one}, PE {last} calls {other}; every member must make the same calls \
                      in the same order (kernel "

@@ -1,12 +1,12 @@
 //! Barrier and sync, and what every other collective synchronises with.
+use super::announced;
 use super::post::CARGO;
 use super::slot::{Announced, Epoch, PAYLOAD, TeamSlot};
-use crate::error::{Call, Error, Result, count_bytes};
+use crate::error::{Call, Error, Result};
 use crate::job::WaitRecord;
 use crate::sync::{Agreement, SyncLine, tag};
 use crate::team::{Meets, Team};
 use crate::world::World;
-use std::fmt;
 
 /// Set in the number of an announced call whose arguments were found wrong by the member itself.
 const REFUSED: u32 = 1 << 31;
@@ -60,7 +60,19 @@ impl World {
     /// One counted synchronisation. All members learn whether all passed the same tag.
     #[inline]
     pub(crate) fn synchronise(&self, team: &Team, call: Call, sign: u32, detail: u64) -> Result<()> {
-        let epoch = self.announce(team, call, detail, sign.into());
+        self.synchronise_as(team, call, sign, detail, announced::hash(sign))
+    }
+
+    /// The same of a call with arguments that are told where members differ.
+    pub(crate) fn synchronise_as(
+        &self,
+        team: &Team,
+        call: Call,
+        sign: u32,
+        detail: u64,
+        argument: u64,
+    ) -> Result<()> {
+        let epoch = self.announce(team, call, detail, argument);
         self.meet(team, call, sign, detail, epoch)
     }
 
@@ -266,13 +278,8 @@ impl World {
             );
         };
         let mut text = format!("{}, {}", show(0, first), show(rank, what));
-        let computes = [Call::Reduce as u32, Call::Scan as u32, Call::ReduceScatter as u32];
-        if (what.call, what.detail) == (first.call, first.detail) && computes.contains(&what.call) {
-            text += " with another operation or type";
-        } else if show(0, first)[..].split_once(" calls ").map(|s| s.1)
-            == show(rank, what)[..].split_once(" calls ").map(|s| s.1)
-        {
-            text += " with other arguments";
+        if what.call & REFUSED == 0 && first.call & REFUSED == 0 {
+            text += &first.differs(&what, [team.pes()[0], team.pes()[rank]]);
         }
         if what.empty_calls != first.empty_calls {
             let (more, fewer) = if what.empty_calls > first.empty_calls { (rank, 0) } else { (0, rank) };
@@ -294,8 +301,20 @@ impl World {
         detail: u64,
         mine: &[u8],
     ) -> Result<Vec<u8>> {
+        self.exchange_as(team, call, sign, (detail, announced::hash(sign)), mine)
+    }
+
+    /// The same of a call with arguments that are told where members differ.
+    pub(crate) fn exchange_as(
+        &self,
+        team: &Team,
+        call: Call,
+        sign: u32,
+        (detail, argument): (u64, u64),
+        mine: &[u8],
+    ) -> Result<Vec<u8>> {
         assert!(mine.len() <= PAYLOAD);
-        let epoch = self.announce(team, call, detail, sign.into());
+        let epoch = self.announce(team, call, detail, argument);
         // SAFETY: the own buffer of this epoch, which nobody reads before the synchronisation.
         unsafe { self.own_payload(team, epoch).copy_from_nonoverlapping(mine.as_ptr(), mine.len()) };
         self.meet(team, call, sign, detail, epoch)?;
@@ -308,25 +327,6 @@ impl World {
             }
         }
         Ok(all)
-    }
-}
-
-/// Call and size, without what a member that refuses it says.
-impl fmt::Display for Announced {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let call = self.call & !AHEAD;
-        let (name, detail) = (Call::name(call), self.detail);
-        let takes_size = (Call::Malloc as u32..=Call::Realloc as u32).contains(&call)
-            || (Call::Broadcast as u32..=Call::Reduce as u32).contains(&call)
-            || (Call::Alltoalls as u32..=Call::ReduceScatter as u32).contains(&call);
-        match () {
-            _ if call == Call::Broadcast as u32 => {
-                write!(f, "{name} of {} from root {}", count_bytes(detail), self.argument as i32)
-            }
-            _ if takes_size => write!(f, "{name} of {}", count_bytes(detail)),
-            _ if call == Call::Free as u32 => write!(f, "{name} of the block at offset {detail} of the heap"),
-            _ => f.write_str(name),
-        }
     }
 }
 
