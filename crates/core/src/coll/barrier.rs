@@ -83,7 +83,10 @@ impl World {
     }
 
     pub(super) fn announce_as(&self, team: &Team, call: u32, detail: u64, argument: u64) -> Epoch {
-        let Meets::Slot(line) = team.meets() else { return Epoch::NONE };
+        let Meets::Slot(line) = team.meets() else {
+            team.say([call.into(), detail, argument]);
+            return Epoch::NONE;
+        };
         let epoch = team.next_epoch();
         if !SyncLine::has_room(epoch.number, team.released()) {
             // SAFETY: points to mapped internals; the world that made the team keeps them.
@@ -152,7 +155,9 @@ impl World {
         );
         // Members begin to count empty calls anew, the same everywhere.
         let most = members.clone().map(|rank| self.said(team, epoch, rank).empty_calls).max();
-        self.slot_of(team, 0).tell(&self.disagreement(team, epoch), most.unwrap_or(0));
+        let said = |rank| self.said(team, epoch, rank);
+        let text = disagreement(team, said, |rank, what| self.refusal(team, rank, what));
+        self.slot_of(team, 0).tell(&text, most.unwrap_or(0));
         line.release_differing(epoch, went_on);
         if ahead {
             members.for_each(|rank| self.slot_of(team, rank).posts.ring());
@@ -251,45 +256,7 @@ impl World {
             let theirs = self.slot_of(team, rank).payload(said.argument as u32);
             text.as_mut_ptr().copy_from_nonoverlapping(theirs, text.len());
         }
-        String::from_utf8_lossy(&text).into_owned()
-    }
-
-    /// Says who called what.
-    #[cold]
-    fn disagreement(&self, team: &Team, epoch: u32) -> String {
-        let show = |rank: usize, what: Announced| {
-            let pe = team.pes()[rank];
-            if what.call & REFUSED != 0 {
-                let (name, why) = (Call::name(what.call & !REFUSED), self.refusal(team, rank, what));
-                return format!("PE {pe} calls {name} with an argument that is wrong ({why})");
-            }
-            format!("PE {pe} calls {what}")
-        };
-        let members = 0..team.pes().len();
-        let first = self.said(team, epoch, 0);
-        // A member that has made a mistake itself explains more than others that differ.
-        let mut others = members.map(|rank| (rank, self.said(team, epoch, rank)));
-        let refused = others.clone().find(|(_, what)| what.call & REFUSED != 0 && *what != first);
-        let other = refused.or_else(|| others.find(|(_, what)| *what != first));
-        let Some((rank, what)) = other else {
-            return format!(
-                "{}, and others call it with other arguments; every member must pass the same",
-                show(0, first)
-            );
-        };
-        let mut text = format!("{}, {}", show(0, first), show(rank, what));
-        if what.call & REFUSED == 0 && first.call & REFUSED == 0 {
-            text += &first.differs(&what, [team.pes()[0], team.pes()[rank]]);
-        }
-        if what.empty_calls != first.empty_calls {
-            let (more, fewer) = if what.empty_calls > first.empty_calls { (rank, 0) } else { (0, rank) };
-            text = format!(
-                "PE {} has called malloc with size 0 where PE {} passed another size (now {text})",
-                team.pes()[more],
-                team.pes()[fewer]
-            );
-        }
-        format!("{text}; {SAME_CALLS}")
+        format!(" ({})", String::from_utf8_lossy(&text))
     }
 
     /// Each member contributes equally many bytes, at most [`PAYLOAD`]; gives everybody's, by rank.
@@ -328,6 +295,48 @@ impl World {
         }
         Ok(all)
     }
+}
+
+/// Says who called what, as it is `said` by the member of each rank, and `why` who makes a mistake does so.
+#[cold]
+pub(super) fn disagreement(
+    team: &Team,
+    said: impl Fn(usize) -> Announced,
+    why: impl Fn(usize, Announced) -> String,
+) -> String {
+    let show = |rank: usize, what: Announced| {
+        let pe = team.pes()[rank];
+        if what.call & REFUSED != 0 {
+            let (name, why) = (Call::name(what.call & !REFUSED), why(rank, what));
+            return format!("PE {pe} calls {name} with an argument that is wrong{why}");
+        }
+        format!("PE {pe} calls {what}")
+    };
+    let members = 0..team.pes().len();
+    let first = said(0);
+    // A member that has made a mistake itself explains more than others that differ.
+    let mut others = members.map(|rank| (rank, said(rank)));
+    let refused = others.clone().find(|(_, what)| what.call & REFUSED != 0 && *what != first);
+    let other = refused.or_else(|| others.find(|(_, what)| *what != first));
+    let Some((rank, what)) = other else {
+        return format!(
+            "{}, and others call it with other arguments; every member must pass the same",
+            show(0, first)
+        );
+    };
+    let mut text = format!("{}, {}", show(0, first), show(rank, what));
+    if what.call & REFUSED == 0 && first.call & REFUSED == 0 {
+        text += &first.differs(&what, [team.pes()[0], team.pes()[rank]]);
+    }
+    if what.empty_calls != first.empty_calls {
+        let (more, fewer) = if what.empty_calls > first.empty_calls { (rank, 0) } else { (0, rank) };
+        text = format!(
+            "PE {} has called malloc with size 0 where PE {} passed another size (now {text})",
+            team.pes()[more],
+            team.pes()[fewer]
+        );
+    }
+    format!("{text}; {SAME_CALLS}")
 }
 
 /// Whether members compare more than tags.
