@@ -11,6 +11,7 @@ use crate::until::WaitInt;
 use crate::world::World;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 
@@ -29,6 +30,15 @@ fn never_a_lock(lock: usize, half: &str, pe: i32, value: u32) -> Error {
          barrier, before its first use"
     );
     Error::BadSet { text }
+}
+
+/// Sets the own lower half while this PE can't be found in the queue, so that nobody else writes to it.
+///
+/// # Safety
+/// `node` is that half.
+unsafe fn set_alone(node: *mut u32, value: u32) {
+    // SAFETY: as the caller promises.
+    unsafe { AtomicU32::from_ptr(node) }.store(value, Ordering::Release);
 }
 
 /// Locks that a thread of this PE holds or waits for: the queue knows PEs, not threads.
@@ -146,12 +156,12 @@ impl World {
         let me = self.my_pe() as u32 + 1;
         // SAFETY: halves of the caller's word.
         let before = unsafe {
-            self.lock_amo(node, AmoOp::Swap, QUEUED, self.my_pe())?;
+            set_alone(node, QUEUED);
             self.amo(self.default_context(), tail, AmoOp::CompareSwap, me, 0, home)?
         };
         if before != 0 {
             // SAFETY: as above.
-            unsafe { self.lock_amo(node, AmoOp::Swap, 0, self.my_pe())? };
+            unsafe { set_alone(node, 0) };
             if !self.may_stand_before(before) {
                 return Err(self.refuse_lock(lock, "upper", home, before));
             }
@@ -210,7 +220,7 @@ impl World {
                         Some(u32::load(node) & !QUEUED).filter(|&next| next != 0)
                     });
                 } else {
-                    self.lock_amo(node, AmoOp::Swap, 0, self.my_pe())?;
+                    set_alone(node, 0);
                 }
             }
             if next != 0 {
