@@ -21,6 +21,7 @@ __global__ void wrong(int what, int *ints, int *local, uint64_t *signal) {
     nvshmem_quiet();
     dushmem::device::p(local, 1, 0);
     break;
+  case 8: printf("%d\n", nvshmem_team_sync(NVSHMEM_TEAM_INVALID)); break;
   }
 }
 

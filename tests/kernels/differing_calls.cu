@@ -52,6 +52,14 @@ __global__ void templates(Objects o) {
     exscan<scope::thread>(WORLD, o.to, o.from, 5);
 }
 
+__global__ void templates_that_reduce(Objects o) {
+  using namespace dushmem::device;
+  if (LAST)
+    reduce<scope::thread, op::max>(WORLD, reinterpret_cast<float *>(o.to), reinterpret_cast<float *>(o.from), 5);
+  else
+    reduce<scope::thread, op::sum>(WORLD, o.to, o.from, 5);
+}
+
 __global__ void moves(Objects o) {
   if (!LAST)
     nvshmemx_int_fcollect_warp(WORLD, o.to, o.from, 5);
@@ -94,7 +102,7 @@ struct Case {
 #define CASE(kernel) {#kernel, kernel}
 static const Case CASES[] = {CASE(barrier_and_reduce), CASE(lengths), CASE(none_and_some), CASE(roots),
                              CASE(no_root),            CASE(operations), CASE(types),      CASE(templates),
-                             CASE(moves),              CASE(part),    CASE(right)};
+                             CASE(templates_that_reduce), CASE(moves), CASE(part),      CASE(right)};
 
 int main(int, char **args) {
   nvshmem_init();

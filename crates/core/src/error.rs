@@ -404,6 +404,11 @@ impl Error {
         FOUND_AT.take()
     }
 
+    /// The same, which stays known.
+    pub(crate) fn place() -> Option<u64> {
+        FOUND_AT.get()
+    }
+
     /// The same error of a call that has no length, for which no NULL is allowed.
     #[cold]
     pub(crate) fn without_length(self) -> Error {

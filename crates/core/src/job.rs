@@ -154,9 +154,17 @@ pub enum PeState {
 /// So long PEs wait for the line of one that made a mistake.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// Set in the place of a line that is owed.
+const OWED: u64 = 1 << 63;
+
+/// What stands for a line about the call at `place` ([`Error::found_at`]), or at one that is not known.
+fn owed(place: Option<u64>) -> u64 {
+    place.map_or(u64::MAX, |place| OWED | place)
+}
+
 thread_local! {
-    /// The calling thread owes a line: see [`JobPage::owe`].
-    static OWES: Cell<bool> = const { Cell::new(false) };
+    /// The calling thread owes a line, which is noted at this place of its card: see [`JobPage::owe`].
+    static OWES: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
 /// One PE's part of the job page.
@@ -167,8 +175,10 @@ pub struct PeCard {
     pid: AtomicU32,
     /// Where the PE ran when a wait of it last took long: number of the CPU plus one.
     cpu: AtomicU32,
-    /// Threads of the PE that others are told of as having passed wrong arguments, and whose own line is not out yet.
-    owing: AtomicU32,
+    _rest: u32,
+    /// Calls of threads of the PE that others are told of as having wrong arguments, and whose own line is not out yet:
+    /// [`owed`], or 0. Further ones go unnoted.
+    owing: [AtomicU64; WAIT_SLOTS],
     waits: [WaitSlot; WAIT_SLOTS],
     requests: WaitSlot,
     blob: [AtomicU64; 2 * BLOB / 8],
@@ -242,7 +252,7 @@ pub struct JobPage {
 }
 
 /// Version of everything that PEs share by layout: job page, internals.
-pub const SHARED_ABI: u32 = 8;
+pub const SHARED_ABI: u32 = 9;
 
 impl JobPage {
     /// Bytes at the beginning of the node's memory that the job page takes: a multiple of a huge page.
@@ -295,28 +305,34 @@ impl JobPage {
     }
 
     /// Says that PE `pe`, the calling one, owes a line: others learn next that a call of this thread was wrong, but
-    /// not why.
-    pub fn owe(&self, pe: usize) {
-        if !OWES.replace(true) {
-            self.card(pe).owing.fetch_add(1, Ordering::Release);
+    /// not why. They know the call by its `place`, as their error has it, if that is known.
+    pub fn owe(&self, pe: usize, place: Option<u64>) {
+        let (owing, owed) = (&self.card(pe).owing, owed(place));
+        if let Some(at) = OWES.get() {
+            return owing[at].store(owed, Ordering::Release);
         }
+        let take =
+            |word: &AtomicU64| word.compare_exchange(0, owed, Ordering::Release, Ordering::Relaxed).is_ok();
+        OWES.set(owing.iter().position(take));
     }
 
     /// The line that this thread of PE `pe` owed, if it did, is out or left to its caller.
     pub fn settle(&self, pe: usize) {
-        if OWES.replace(false) {
-            self.card(pe).owing.fetch_sub(1, Ordering::Release);
+        if let Some(at) = OWES.take() {
+            self.card(pe).owing[at].store(0, Ordering::Release);
         }
     }
 
     /// Waits, before an `error` that may end the job is told, until those have said why who made the mistake: what
-    /// ends the job first ends them too. Bounded, since one of them may be stopped.
+    /// ends the job first ends them too. Who is in a later call by now has done so, and may owe another line there, which
+    /// it can't say before this PE comes, too. Bounded, since one of them may be stopped.
     pub fn hear_out(&self, error: &Error) {
         if !matches!(error, Error::Disagreement { .. }) {
             return;
         }
         let start = Instant::now();
-        let owes = |pe: usize| self.card(pe).owing.load(Ordering::Acquire) != 0;
+        let owed = owed(Error::place());
+        let owes = |pe: usize| self.card(pe).owing.iter().any(|word| word.load(Ordering::Acquire) == owed);
         for pe in 0..self.pes {
             while owes(pe) && start.elapsed() < PATIENCE {
                 dushmem_os::cpu::yield_now();
@@ -371,5 +387,44 @@ impl JobPage {
             blob
         };
         (0..self.pes).map(read).collect()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use dushmem_os::memory::memfd;
+    use std::os::fd::AsFd;
+    use std::sync::Arc;
+    use std::thread;
+
+    /// What a PE waits for that has been told of a mistake of PE 0 at `place`.
+    fn hear_out(page: &JobPage, place: Option<u64>) -> Duration {
+        let (start, told) = (Instant::now(), Error::Disagreement { text: String::new() });
+        let told = if let Some(place) = place { told.found_at(place) } else { told };
+        page.hear_out(&told);
+        let _ = Error::take_place();
+        start.elapsed()
+    }
+
+    #[test]
+    fn nobody_waits_for_the_line_of_a_later_call() {
+        let fd = memfd("a job page").expect("a memfd");
+        memory::grow(&fd, JobPage::reserved(2) as u64).expect("room");
+        let page = Arc::new(JobPage::map(fd.as_fd(), 2).expect("a page"));
+        let soon = |waited: Duration| waited < PATIENCE / 2;
+        for (first, second) in [(Some(7), Some(8)), (None, Some(0))] {
+            page.owe(0, first);
+            assert!(soon(hear_out(&page, second)), "{second:?}: a line about another call");
+            let other = Arc::clone(&page);
+            let waiter = thread::spawn(move || hear_out(&other, first));
+            thread::sleep(Duration::from_millis(50));
+            assert!(!waiter.is_finished(), "{first:?}: the line is not out");
+            // In the next wrong call, before the other one has seen that it has left the first.
+            page.owe(0, second);
+            assert!(soon(waiter.join().expect("no panic")), "{first:?}: that PE has gone on");
+            page.settle(0);
+            assert!(soon(hear_out(&page, second)), "{second:?}: the line is out");
+        }
     }
 }

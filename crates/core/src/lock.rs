@@ -1,8 +1,8 @@
 //! Distributed locks (OpenSHMEM section 9.13).
 //!
 //! A queue lock that fits into the standard's `long`: the upper half of the word on the lock's *home* PE
-//! names the last PE in the queue; the lower half of each PE's own word says whether it waits and who is
-//! next. A PE waits on its own word, where the library's updates wake it, and gets the lock in the order
+//! names the last PE in the queue; the lower half of each PE's own word says whether it is in the queue, whether it waits,
+//! and who is next. A PE waits on its own word, where the library's updates wake it, and gets the lock in the order
 //! of arrival. All bits are zero when nobody holds the lock.
 use crate::amo::AmoOp;
 use crate::error::{Call, Error, Result};
@@ -11,11 +11,15 @@ use crate::until::WaitInt;
 use crate::world::World;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 
-/// In the lower half: waiting for the PE before. The other bits: number of the next PE plus one.
+/// In the lower half: waiting for the PE before.
 const WAITING: u32 = 1 << 31;
+/// In the lower half: in the queue, waiting or with the lock. It is set before a PE can be last in the queue, and stays until
+/// nobody can find it there. The bits below it: number of the next PE plus one.
+const QUEUED: u32 = 1 << 30;
 
 /// A half of a lock's word with a value that the queue never gives it.
 #[cold]
@@ -26,6 +30,15 @@ fn never_a_lock(lock: usize, half: &str, pe: i32, value: u32) -> Error {
          barrier, before its first use"
     );
     Error::BadSet { text }
+}
+
+/// Sets the own lower half while this PE can't be found in the queue, so that nobody else writes to it.
+///
+/// # Safety
+/// `node` is that half.
+unsafe fn set_alone(node: *mut u32, value: u32) {
+    // SAFETY: as the caller promises.
+    unsafe { AtomicU32::from_ptr(node) }.store(value, Ordering::Release);
 }
 
 /// Locks that a thread of this PE holds or waits for: the queue knows PEs, not threads.
@@ -96,7 +109,7 @@ impl World {
         let own = self.my_pe();
         // SAFETY: halves of the caller's word, accessed atomically only.
         unsafe {
-            let idle = self.lock_amo(node, AmoOp::Swap, WAITING, own)?;
+            let idle = self.lock_amo(node, AmoOp::Swap, QUEUED | WAITING, own)?;
             if idle != 0 {
                 return Err(self.refuse_lock(lock, "lower", own, idle));
             }
@@ -106,8 +119,12 @@ impl World {
                     return Err(self.refuse_lock(lock, "upper", home, before));
                 }
                 let theirs = self.lock_amo(node, AmoOp::Or, me, before as i32 - 1)?;
-                if theirs & !WAITING != 0 {
+                if theirs & !(QUEUED | WAITING) != 0 {
                     return Err(self.refuse_lock(lock, "lower", before as i32 - 1, theirs));
+                }
+                // That PE can't leave the queue before it knows who is next.
+                if theirs & QUEUED == 0 {
+                    return Err(self.refuse_lock(lock, "upper", home, before));
                 }
                 // The launcher follows the queue to who holds the lock.
                 let (address, detail) = (lock as u64, self.lock_number(lock));
@@ -137,9 +154,14 @@ impl World {
             return Err(self.refuse_lock(lock, "lower", self.my_pe(), idle));
         }
         let me = self.my_pe() as u32 + 1;
-        // SAFETY: a half of the caller's word.
-        let before = unsafe { self.amo(self.default_context(), tail, AmoOp::CompareSwap, me, 0, home)? };
+        // SAFETY: halves of the caller's word.
+        let before = unsafe {
+            set_alone(node, QUEUED);
+            self.amo(self.default_context(), tail, AmoOp::CompareSwap, me, 0, home)?
+        };
         if before != 0 {
+            // SAFETY: as above.
+            unsafe { set_alone(node, 0) };
             if !self.may_stand_before(before) {
                 return Err(self.refuse_lock(lock, "upper", home, before));
             }
@@ -163,6 +185,11 @@ impl World {
                 if idle != 0 {
                     return Err(self.refuse_lock(lock, "lower", self.my_pe(), idle));
                 }
+                // SAFETY: as the caller promises.
+                let last = unsafe { self.lock_amo(tail, AmoOp::Fetch, 0, home)? };
+                if last == self.my_pe() as u32 + 1 {
+                    return Err(self.refuse_lock(lock, "upper", home, last));
+                }
                 self.locks().free(lock as usize);
             }
             // SAFETY: as the caller promises.
@@ -181,7 +208,7 @@ impl World {
         let me = self.my_pe() as u32 + 1;
         // SAFETY: halves of the caller's word.
         unsafe {
-            let mut next = u32::load(node);
+            let mut next = u32::load(node) & !QUEUED;
             if next == 0 {
                 let last = self.amo(self.default_context(), tail, AmoOp::CompareSwap, 0, me, home)?;
                 if last != me {
@@ -190,8 +217,10 @@ impl World {
                     }
                     // Somebody is between joining the queue and saying so.
                     next = self.wait_for_own(Call::SetLock, lock as usize, u64::from(last), || {
-                        Some(u32::load(node)).filter(|&next| next != 0)
+                        Some(u32::load(node) & !QUEUED).filter(|&next| next != 0)
                     });
+                } else {
+                    set_alone(node, 0);
                 }
             }
             if next != 0 {
@@ -245,12 +274,11 @@ impl World {
         }
         for pe in 0..self.n_pes() {
             let state = half(node, pe)?;
-            let next = state & !WAITING;
+            let next = state & !(QUEUED | WAITING);
             if next > self.n_pes() as u32 || next == pe as u32 + 1 {
                 return Err(never_a_lock(lock, "lower", pe, state));
             }
-            // In the queue, and not waiting: somebody stands behind it, or it is the last.
-            if state & WAITING == 0 && (state != 0 || pe + 1 == last as i32) {
+            if state & (QUEUED | WAITING) == QUEUED && (next != 0 || pe + 1 == last as i32) {
                 return Ok(Some(pe));
             }
         }

@@ -5,6 +5,7 @@
 //! Then the members are a provisional team, in a slot that is kept for this, and split the real one off it. The
 //! PE whose desk it is has no part in it.
 use crate::atomics::{AtomicU32, AtomicU64, Ordering, park};
+use crate::coll::announced::Split;
 use crate::error::{Call, Error, Result};
 use crate::job::WaitRecord;
 use crate::sync::tag;
@@ -157,7 +158,12 @@ impl World {
         let line = self.slot_line(SLOT, pes[0] as usize);
         let provisional = Team::new(SLOT as i32, SLOT, pes, index as usize, line);
         let everybody = vec![(0..npes as usize).collect()];
-        let made = self.split_groups(&provisional, &everybody, [unique_id, 3, npes as u64]);
+        let made = self.split_groups(
+            &provisional,
+            &everybody,
+            [unique_id, 3, npes as u64],
+            Split::Listed { sign: tag(&[unique_id]) },
+        );
         // All have read the list by now. A member that has left may come again with the same number.
         if index == 0 {
             self.locked(desk, || entry.state.store(state::MADE, Ordering::Release));

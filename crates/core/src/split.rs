@@ -2,6 +2,7 @@
 //!
 //! Collective over the parent only: its members exchange which slots they have free, and all compute the same
 //! answer. Teams without common members, such as the rows of a grid, are made by one call.
+use crate::coll::announced::{self, Split};
 use crate::env::DebugLevel;
 use crate::error::{Call, Error, Result};
 use crate::sync::tag;
@@ -61,7 +62,8 @@ impl World {
         // One PE may have any stride.
         let rank = |i| start.wrapping_add(stride.wrapping_mul(i)) as usize;
         let groups: Groups = vec![(0..size).map(rank).collect()];
-        self.split_groups(parent, &groups, [start as u64, stride as u64, size as u64])
+        let what = [start as u64, stride as u64, size as u64];
+        self.split_groups(parent, &groups, what, Split::Strided { start, stride })
     }
 
     /// Takes part in a splitting call with an argument that is wrong on this PE: the parent's other PEs are told, and
@@ -88,8 +90,9 @@ impl World {
         let rows: Groups = (0..n).step_by(width).map(|from| (from..n.min(from + width)).collect()).collect();
         let columns: Groups = (0..width).map(|x| (x..n).step_by(width).collect()).collect();
         let own = |handle: Option<i32>| handle.ok_or(Error::BadTeam { handle: -1, why: "no row or column" });
-        let row = self.split_groups(parent, &rows, what).and_then(own)?;
-        match self.split_groups(parent, &columns, [what[0], 1, what[2]]).and_then(own) {
+        let row = self.split_groups(parent, &rows, what, Split::Grid { xrange }).and_then(own)?;
+        let columns = self.split_groups(parent, &columns, [what[0], 1, what[2]], Split::Grid { xrange });
+        match columns.and_then(own) {
             Ok(column) => Ok((row, column)),
             Err(error) => {
                 // Every PE of the parent comes here, so all members of the rows do.
@@ -123,25 +126,35 @@ impl World {
         let words: Vec<u64> = ranks.iter().map(|&rank| rank as u64).collect();
         match wrong {
             Some(error) => self.refuse(parent, Call::TeamSplit, error),
-            None => self.split_groups(parent, &vec![members], [tag(&words).into(), 2, ranks.len() as u64]),
+            None => {
+                let (sign, len) = (tag(&words), ranks.len() as u64);
+                self.split_groups(parent, &vec![members], [sign.into(), 2, len], Split::Listed { sign })
+            }
         }
     }
 
     /// Makes a team of each group of the parent's PEs. All of them make the same call, which `what` describes.
-    pub(crate) fn split_groups(&self, parent: &Team, groups: &Groups, what: [u64; 3]) -> Result<Option<i32>> {
+    pub(crate) fn split_groups(
+        &self,
+        parent: &Team,
+        groups: &Groups,
+        what: [u64; 3],
+        split: Split,
+    ) -> Result<Option<i32>> {
+        let said = (what[2], announced::of_split(split));
         let sign = tag(&[Call::TeamSplit as u64, what[0], what[1], what[2]]);
         let mine = groups.iter().position(|group| group.contains(&parent.me()));
         // Other threads of a member may split other teams meanwhile, so a slot that all members had free may
         // be gone; then all choose again, and begin to look at another place, not to meet in lockstep.
         for attempt in 0.. {
-            let slots = self.choose_slots(parent, groups, sign, what[2], attempt)?;
+            let slots = self.choose_slots(parent, groups, sign, said, attempt)?;
             let reserved = mine.is_none_or(|group| self.teams().reserve(slots[group]));
             let vote = if reserved { vote::RESERVED } else { vote::LOST };
             // Members' kernels go on counting where the highest of them stopped.
             let count = mine.map_or(0, |group| self.kernel_count(slots[group]));
-            let mut said = [vote; VOTE];
-            said[1..].copy_from_slice(&count.to_ne_bytes());
-            let all = self.exchange(parent, Call::TeamSplit, sign, what[2], &said);
+            let mut vote = [vote; VOTE];
+            vote[1..].copy_from_slice(&count.to_ne_bytes());
+            let all = self.exchange_as(parent, Call::TeamSplit, sign, said, &vote);
             let made = all.as_ref().is_ok_and(|all| all.chunks(VOTE).all(|said| said[0] == vote::RESERVED));
             if let (Some(group), true) = (mine, made) {
                 let ranks = &groups[group];
@@ -171,12 +184,12 @@ impl World {
         parent: &Team,
         groups: &Groups,
         sign: u32,
-        detail: u64,
+        said: (u64, u64),
         attempt: usize,
     ) -> Result<Vec<usize>> {
         let mine = self.teams().free_bits();
         let bytes: Vec<u8> = mine.iter().flat_map(|word| word.to_ne_bytes()).collect();
-        let all = self.exchange(parent, Call::TeamSplit, sign, detail, &bytes)?;
+        let all = self.exchange_as(parent, Call::TeamSplit, sign, said, &bytes)?;
         let skip = attempt.min(1) * tag(&[parent.slot() as u64, attempt as u64]) as usize;
         let choose = |ranks: &Vec<usize>| {
             let mut common = vec![u64::MAX; mine.len()];

@@ -13,7 +13,7 @@ use crate::error::{Call, Error, Result};
 use crate::kernel_teams::KernelTeams;
 use crate::sync::{SyncLine, tag};
 use crate::world::World;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 /// Handles of the predefined teams, as NVSHMEM numbers them.
@@ -73,6 +73,8 @@ pub struct Team {
     agreed: Agreed,
     roots: Order,
     meets: Meets,
+    /// What a member of an active set has announced last: call, detail, argument. Others are told that where they differ.
+    said: [AtomicU64; 3],
     /// Bytes up to which data travel in payload buffers: the same on all members.
     small: usize,
     /// What its members' kernels began to count at.
@@ -113,6 +115,7 @@ impl Team {
             agreed: Agreed::new(),
             roots: Order::new(),
             meets: Meets::Slot(line),
+            said: Default::default(),
             small: 0,
             kernel_base: 0,
             destroyed,
@@ -192,11 +195,22 @@ impl Team {
             agreed: Agreed::none(),
             roots: Order::none(),
             meets: Meets::Array(psync),
+            said: Default::default(),
             small: 0,
             kernel_base: 0,
             destroyed: AtomicBool::new(false),
             config: Mutex::default(),
         }
+    }
+
+    /// Notes what this member of an active set announces.
+    pub(crate) fn say(&self, what: [u64; 3]) {
+        self.said.iter().zip(what).for_each(|(word, value)| word.store(value, Ordering::Relaxed));
+    }
+
+    /// What it has announced last.
+    pub(crate) fn said(&self) -> [u64; 3] {
+        std::array::from_fn(|i| self.said[i].load(Ordering::Relaxed))
     }
 
     #[inline]

@@ -116,6 +116,25 @@ pub(crate) fn say(call: &str, text: &str) {
     dushmem_os::say::say(&line(pe, call, &text));
 }
 
+/// Prints a line about a kernel's call, which returns the error, in the words in which the host is told.
+#[cold]
+fn refuse(call: &str, why: impl FnOnce(&World) -> Error) {
+    let Some(world) = attached() else { return };
+    let call = block::call().text().unwrap_or(call);
+    say(call, &format!("{}{}", for_call(&why(&world).to_string(), call), place()));
+}
+
+/// Tells of a team that this PE has not.
+pub(crate) fn no_team(call: &str, handle: i32) {
+    let gone = Error::BadTeam { handle, why: "a team that kernels of this PE don't know" };
+    refuse(call, |world| world.team(handle).err().unwrap_or(gone));
+}
+
+/// Tells of a root that is none of the `n` members of a team.
+pub(crate) fn no_root(call: &str, root: i32, n: i32) {
+    refuse(call, |world| world.no_such_pe("PE_root", root, n as usize, "the team"));
+}
+
 /// Ends the job where a kernel makes this call, which is the host's: it would wait for kernels, or for other PEs'
 /// hosts, and so for itself.
 pub fn host_only(call: &str) {

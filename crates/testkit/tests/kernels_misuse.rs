@@ -285,6 +285,11 @@ const DIFFERING: &[(&str, &str, &str)] = &[
         "nvshmemx_int_fcollect_warp of 5 elements (20 bytes)",
         "nvshmem_int_alltoall of 5 elements (20 bytes)",
     ),
+    (
+        "templates_that_reduce",
+        "reduce of 5 elements (20 bytes)",
+        "reduce of 5 elements (20 bytes) (op = sum on PE {a}, max on PE {b}; type = int32_t on PE {a}, float on PE {b})",
+    ),
     ("part", "nvshmem_barrier", "nvshmem_team_sync"),
 ];
 
@@ -302,6 +307,7 @@ fn collectives_that_differ_between_members() {
             // Those that agree are neighbours of both.
             let outcome = job.run();
             let told = |pe: usize| {
+                let other = other.replace("{a}", &pe.to_string()).replace("{b}", &last.to_string());
                 format!(
                     ": PEs disagree: PE {pe} calls {one}, PE {last} calls {other}; every member must make the same calls \
                      in the same order (kernel "
@@ -326,15 +332,20 @@ fn collectives_that_differ_between_members() {
 }
 
 /// Exit code and a part of the line about each case of call_names.cu.
-const NAMED: [(i32, &str); 8] = [
+const NAMED: [(i32, &str); 9] = [
     (4, ": nvshmemx_int_sum_reduce_block: dest = 0x"),
     (1, ": nvshmemx_putmem_signal_nbi_warp: sig_op = 7: "),
     (1, ": nvshmem_int_p: pe = 99: "),
     (4, ": nvshmem_int_wait_until: "),
-    (0, ": nvshmem_barrier: team = 4321: no team of this PE"),
-    (0, ": nvshmem_int_broadcast: PE_root = 17: no PE of the team"),
+    (0, ": nvshmem_barrier: team = 4321: not a team, or one that was destroyed (kernel "),
+    (0, ": nvshmem_int_broadcast: PE_root = 17: there is no such PE; the team has PEs 0 to 0 (kernel "),
     (4, ": nvshmem_int_atomic_fetch_add: "),
     (4, ": p: dest = 0x"),
+    (
+        0,
+        ": nvshmem_team_sync: team = -1: the invalid team (NVSHMEM_TEAM_INVALID); the call that made it failed, or this PE \
+         is not a member (kernel ",
+    ),
 ];
 
 #[test]

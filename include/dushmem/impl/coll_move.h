@@ -218,7 +218,7 @@ DUSHMEM_IMPL_FN int broadcast(int32_t handle, T *dest, const T *source, size_t n
   if (!impl::open<S>(handle, team, "broadcast")) return 1;
   DUSHMEM_IMPL_ANNOUNCE(team, "broadcast", nelems, sizeof(T), (uint64_t)root);
   if (!DUSHMEM_IMPL_IS((unsigned)root < (unsigned)team.n)) {
-    if (impl::leads(S{})) impl::no_team("broadcast", "PE_root", root, "no PE of the team");
+    if (impl::leads(S{})) DUSHMEM_IMPL_NO_ROOT("broadcast", root, team.n);
     return 1;
   }
   const size_t bytes = impl::block_bytes(nelems, sizeof(T), 1, "broadcast");

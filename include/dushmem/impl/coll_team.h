@@ -72,18 +72,25 @@ struct members {
 DUSHMEM_IMPL_FN uint64_t own_count(const uint64_t *word) { return *(const volatile uint64_t *)word; }
 DUSHMEM_IMPL_FN void own_count(uint64_t *word, uint64_t value) { *(volatile uint64_t *)word = value; }
 
-/* One line about a team that is none. */
-DUSHMEM_IMPL_COLD void no_team(const char *call, const char *arg, int value, const char *why) {
+/* One line about a team that is none, or about a root that is no PE of the `n` of a team. */
 #ifdef DUSHMEM_EMU
+DUSHMEM_IMPL_COLD void no_team(const char *call, int handle) {
   /* Before init and after finalize nothing is this PE's own: that ends the job. */
-  if (state().n_pes == 0) own_elsewhere(nullptr, sizeof value, sizeof value, call, arg);
-  if (::dushmem::emu::call_name != nullptr) call = ::dushmem::emu::call_name;
-  fprintf(stderr, "dushmem: PE %d: %s: %s = %d: %s\n", state().my_pe, call, arg, value, why);
+  if (state().n_pes == 0) own_elsewhere(nullptr, sizeof handle, sizeof handle, call, "team");
+  dushmem_emu_no_team(call, handle);
+}
+#define DUSHMEM_IMPL_NO_TEAM(CALL, HANDLE) ::dushmem::device::impl::no_team(CALL, HANDLE)
+#define DUSHMEM_IMPL_NO_ROOT(CALL, ROOT, N) dushmem_emu_no_root(CALL, ROOT, N)
 #else
+DUSHMEM_IMPL_COLD void no_team(const char *call, const char *arg, int value, const char *why) {
   check_state(call);
   printf("dushmem: PE %d: %s: %s = %d: %s\n", state().my_pe, call, arg, value, why);
-#endif
 }
+#define DUSHMEM_IMPL_NO_TEAM(CALL, HANDLE)                  \
+  ::dushmem::device::impl::no_team(CALL, "team", HANDLE,    \
+                                   "no team of this PE: never made, destroyed, or this PE is not a member")
+#define DUSHMEM_IMPL_NO_ROOT(CALL, ROOT, N) ::dushmem::device::impl::no_team(CALL, "PE_root", ROOT, "no PE of the team")
+#endif
 
 /* What is done between the loads of a team's entry and the first look at what they give, and takes about as long. */
 struct nothing {
@@ -121,7 +128,7 @@ DUSHMEM_IMPL_FN bool open_while(int32_t handle, members &team, const char *call,
     meanwhile();
     if (DUSHMEM_IMPL_IS(found == handle)) return true;
   }
-  if (leads(S{})) no_team(call, "team", handle, "no team of this PE: never made, destroyed, or this PE is not a member");
+  if (leads(S{})) DUSHMEM_IMPL_NO_TEAM(call, handle);
   return false;
 }
 template <class S> DUSHMEM_IMPL_APART bool open_by_table(int32_t handle, members &team, const char *call) {

@@ -253,6 +253,9 @@ void dushmem_emu_strides(const char *call, ptrdiff_t dst, ptrdiff_t sst, size_t 
 void dushmem_emu_overlap(const char *call, const void *dest, size_t dest_bytes, const void *source, size_t source_bytes,
                          int in_place);
 void dushmem_emu_wait(const char *call, const void *address, uint64_t detail, int (*ready)(void *), void *closure);
+/* Print a line. */
+void dushmem_emu_no_team(const char *call, int handle);
+void dushmem_emu_no_root(const char *call, int root, int n);
 void dushmem_emu_announce(const dushmem_emu_collective *what);
 void dushmem_emu_ring(int pe);
 void *dushmem_emu_ptr(const void *address, int pe);

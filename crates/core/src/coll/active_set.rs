@@ -8,6 +8,8 @@
 //!
 //! All accesses go through the engine's atomics: the array is an ordinary symmetric object, which may be in
 //! static data, and need not be reachable by load and store.
+use super::barrier::disagreement;
+use super::slot::Announced;
 use crate::amo::AmoOp;
 use crate::error::{Call, Error, Result};
 use crate::sync::{all_with, arrival, arrived};
@@ -25,6 +27,8 @@ const ARRIVED: usize = 0;
 const RELEASED: usize = 1;
 /// Word of each member's array that it shows to the others.
 const SHOWN: usize = 2;
+/// The first of the three words in which it shows what it has announced, where members differ.
+const SAID: usize = 3;
 
 /// Values of the word [`RELEASED`].
 const SAME: u64 = 1;
@@ -83,6 +87,14 @@ impl World {
 
     /// One synchronisation of an active set.
     pub(super) fn meet_in_array(&self, team: &Team, psync: *mut i64, call: Call, sign: u32) -> Result<()> {
+        if self.all_meet_in_array(team, psync, call, sign)? {
+            return Ok(());
+        }
+        Err(self.differ_in_array(team, psync, call)?)
+    }
+
+    /// The same; false, on all of them, where they have not come with the same tag.
+    fn all_meet_in_array(&self, team: &Team, psync: *mut i64, call: Call, sign: u32) -> Result<bool> {
         // What this thread has stored is visible to whoever sees it arrive.
         crate::order::full_barrier();
         let (members, mine) = (team.pes().len() as u64, arrival(sign));
@@ -100,16 +112,30 @@ impl World {
             Some(self.shown(psync, RELEASED)).filter(|&verdict| verdict != 0)
         });
         self.in_array(psync, RELEASED, AmoOp::Swap, 0, self.my_pe() as u32)?;
-        if verdict == SAME {
-            return Ok(());
+        Ok(verdict == SAME)
+    }
+
+    /// What members are told that differ: each shows what it has announced, while nobody goes on.
+    #[cold]
+    fn differ_in_array(&self, team: &Team, psync: *mut i64, call: Call) -> Result<Error> {
+        let own = self.my_pe() as u32;
+        let meet = || self.all_meet_in_array(team, psync, call, SAID as u32);
+        for (word, value) in team.said().into_iter().enumerate() {
+            self.in_array(psync, SAID + word, AmoOp::Swap, value, own)?;
         }
-        let name = Call::name(call as u32);
-        let text = format!(
-            "the PEs of the active set that begins with PE {} make different calls, or pass different sizes or \
-             roots (here {name}); every member must make the same calls in the same order",
-            team.pes()[0]
-        );
-        Err(Error::Disagreement { text })
+        meet()?;
+        let said = |pe: u32| {
+            let word = |at| self.in_array(psync, SAID + at, AmoOp::Fetch, 0, pe);
+            Ok(Announced { call: word(0)? as u32, detail: word(1)?, argument: word(2)?, empty_calls: 0 })
+        };
+        let all = team.pes().iter().map(|&pe| said(pe)).collect::<Result<Vec<_>>>()?;
+        meet()?;
+        for word in SAID..SAID + 3 {
+            self.in_array(psync, word, AmoOp::Swap, 0, own)?;
+        }
+        let text = disagreement(team, |rank| all[rank], |_, _| String::new());
+        let text = format!("in the active set that begins with PE {}, {text}", team.pes()[0]);
+        Ok(Error::Disagreement { text })
     }
 
     /// Each member contributes one number; gives everybody's, by rank.
@@ -121,6 +147,7 @@ impl World {
         sign: u32,
         mine: u64,
     ) -> Result<Vec<u64>> {
+        self.announce(team, call, 0, 0);
         self.in_array(psync, SHOWN, AmoOp::Swap, mine, self.my_pe() as u32)?;
         self.meet_in_array(team, psync, call, sign)?;
         let all: Result<Vec<u64>> =

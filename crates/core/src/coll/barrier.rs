@@ -1,12 +1,12 @@
 //! Barrier and sync, and what every other collective synchronises with.
+use super::announced;
 use super::post::CARGO;
 use super::slot::{Announced, Epoch, PAYLOAD, TeamSlot};
-use crate::error::{Call, Error, Result, count_bytes};
+use crate::error::{Call, Error, Result};
 use crate::job::WaitRecord;
 use crate::sync::{Agreement, SyncLine, tag};
 use crate::team::{Meets, Team};
 use crate::world::World;
-use std::fmt;
 
 /// Set in the number of an announced call whose arguments were found wrong by the member itself.
 const REFUSED: u32 = 1 << 31;
@@ -60,7 +60,19 @@ impl World {
     /// One counted synchronisation. All members learn whether all passed the same tag.
     #[inline]
     pub(crate) fn synchronise(&self, team: &Team, call: Call, sign: u32, detail: u64) -> Result<()> {
-        let epoch = self.announce(team, call, detail, sign.into());
+        self.synchronise_as(team, call, sign, detail, announced::hash(sign))
+    }
+
+    /// The same of a call with arguments that are told where members differ.
+    pub(crate) fn synchronise_as(
+        &self,
+        team: &Team,
+        call: Call,
+        sign: u32,
+        detail: u64,
+        argument: u64,
+    ) -> Result<()> {
+        let epoch = self.announce(team, call, detail, argument);
         self.meet(team, call, sign, detail, epoch)
     }
 
@@ -71,7 +83,10 @@ impl World {
     }
 
     pub(super) fn announce_as(&self, team: &Team, call: u32, detail: u64, argument: u64) -> Epoch {
-        let Meets::Slot(line) = team.meets() else { return Epoch::NONE };
+        let Meets::Slot(line) = team.meets() else {
+            team.say([call.into(), detail, argument]);
+            return Epoch::NONE;
+        };
         let epoch = team.next_epoch();
         if !SyncLine::has_room(epoch.number, team.released()) {
             // SAFETY: points to mapped internals; the world that made the team keeps them.
@@ -140,7 +155,9 @@ impl World {
         );
         // Members begin to count empty calls anew, the same everywhere.
         let most = members.clone().map(|rank| self.said(team, epoch, rank).empty_calls).max();
-        self.slot_of(team, 0).tell(&self.disagreement(team, epoch), most.unwrap_or(0));
+        let said = |rank| self.said(team, epoch, rank);
+        let text = disagreement(team, said, |rank, what| self.refusal(team, rank, what));
+        self.slot_of(team, 0).tell(&text, most.unwrap_or(0));
         line.release_differing(epoch, went_on);
         if ahead {
             members.for_each(|rank| self.slot_of(team, rank).posts.ring());
@@ -214,7 +231,8 @@ impl World {
                 unsafe { self.own_payload(team, epoch).copy_from_nonoverlapping(text.as_ptr(), text.len()) };
             }
             let (page, me) = (self.boot().node_memory().1, self.my_pe() as usize);
-            page.owe(me);
+            let place = matches!(team.meets(), Meets::Slot(_)).then(|| team.place());
+            page.owe(me, place);
             let _ = self.meet(team, call, tag(&[call as u64, REFUSED.into()]), 0, epoch);
         }
         Err(error)
@@ -238,50 +256,7 @@ impl World {
             let theirs = self.slot_of(team, rank).payload(said.argument as u32);
             text.as_mut_ptr().copy_from_nonoverlapping(theirs, text.len());
         }
-        String::from_utf8_lossy(&text).into_owned()
-    }
-
-    /// Says who called what.
-    #[cold]
-    fn disagreement(&self, team: &Team, epoch: u32) -> String {
-        let show = |rank: usize, what: Announced| {
-            let pe = team.pes()[rank];
-            if what.call & REFUSED != 0 {
-                let (name, why) = (Call::name(what.call & !REFUSED), self.refusal(team, rank, what));
-                return format!("PE {pe} calls {name} with an argument that is wrong ({why})");
-            }
-            format!("PE {pe} calls {what}")
-        };
-        let members = 0..team.pes().len();
-        let first = self.said(team, epoch, 0);
-        // A member that has made a mistake itself explains more than others that differ.
-        let mut others = members.map(|rank| (rank, self.said(team, epoch, rank)));
-        let refused = others.clone().find(|(_, what)| what.call & REFUSED != 0 && *what != first);
-        let other = refused.or_else(|| others.find(|(_, what)| *what != first));
-        let Some((rank, what)) = other else {
-            return format!(
-                "{}, and others call it with other arguments; every member must pass the same",
-                show(0, first)
-            );
-        };
-        let mut text = format!("{}, {}", show(0, first), show(rank, what));
-        let computes = [Call::Reduce as u32, Call::Scan as u32, Call::ReduceScatter as u32];
-        if (what.call, what.detail) == (first.call, first.detail) && computes.contains(&what.call) {
-            text += " with another operation or type";
-        } else if show(0, first)[..].split_once(" calls ").map(|s| s.1)
-            == show(rank, what)[..].split_once(" calls ").map(|s| s.1)
-        {
-            text += " with other arguments";
-        }
-        if what.empty_calls != first.empty_calls {
-            let (more, fewer) = if what.empty_calls > first.empty_calls { (rank, 0) } else { (0, rank) };
-            text = format!(
-                "PE {} has called malloc with size 0 where PE {} passed another size (now {text})",
-                team.pes()[more],
-                team.pes()[fewer]
-            );
-        }
-        format!("{text}; {SAME_CALLS}")
+        format!(" ({})", String::from_utf8_lossy(&text))
     }
 
     /// Each member contributes equally many bytes, at most [`PAYLOAD`]; gives everybody's, by rank.
@@ -293,8 +268,20 @@ impl World {
         detail: u64,
         mine: &[u8],
     ) -> Result<Vec<u8>> {
+        self.exchange_as(team, call, sign, (detail, announced::hash(sign)), mine)
+    }
+
+    /// The same of a call with arguments that are told where members differ.
+    pub(crate) fn exchange_as(
+        &self,
+        team: &Team,
+        call: Call,
+        sign: u32,
+        (detail, argument): (u64, u64),
+        mine: &[u8],
+    ) -> Result<Vec<u8>> {
         assert!(mine.len() <= PAYLOAD);
-        let epoch = self.announce(team, call, detail, sign.into());
+        let epoch = self.announce(team, call, detail, argument);
         // SAFETY: the own buffer of this epoch, which nobody reads before the synchronisation.
         unsafe { self.own_payload(team, epoch).copy_from_nonoverlapping(mine.as_ptr(), mine.len()) };
         self.meet(team, call, sign, detail, epoch)?;
@@ -310,23 +297,46 @@ impl World {
     }
 }
 
-/// Call and size, without what a member that refuses it says.
-impl fmt::Display for Announced {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let call = self.call & !AHEAD;
-        let (name, detail) = (Call::name(call), self.detail);
-        let takes_size = (Call::Malloc as u32..=Call::Realloc as u32).contains(&call)
-            || (Call::Broadcast as u32..=Call::Reduce as u32).contains(&call)
-            || (Call::Alltoalls as u32..=Call::ReduceScatter as u32).contains(&call);
-        match () {
-            _ if call == Call::Broadcast as u32 => {
-                write!(f, "{name} of {} from root {}", count_bytes(detail), self.argument as i32)
-            }
-            _ if takes_size => write!(f, "{name} of {}", count_bytes(detail)),
-            _ if call == Call::Free as u32 => write!(f, "{name} of the block at offset {detail} of the heap"),
-            _ => f.write_str(name),
+/// Says who called what, as it is `said` by the member of each rank, and `why` who makes a mistake does so.
+#[cold]
+pub(super) fn disagreement(
+    team: &Team,
+    said: impl Fn(usize) -> Announced,
+    why: impl Fn(usize, Announced) -> String,
+) -> String {
+    let show = |rank: usize, what: Announced| {
+        let pe = team.pes()[rank];
+        if what.call & REFUSED != 0 {
+            let (name, why) = (Call::name(what.call & !REFUSED), why(rank, what));
+            return format!("PE {pe} calls {name} with an argument that is wrong{why}");
         }
+        format!("PE {pe} calls {what}")
+    };
+    let members = 0..team.pes().len();
+    let first = said(0);
+    // A member that has made a mistake itself explains more than others that differ.
+    let mut others = members.map(|rank| (rank, said(rank)));
+    let refused = others.clone().find(|(_, what)| what.call & REFUSED != 0 && *what != first);
+    let other = refused.or_else(|| others.find(|(_, what)| *what != first));
+    let Some((rank, what)) = other else {
+        return format!(
+            "{}, and others call it with other arguments; every member must pass the same",
+            show(0, first)
+        );
+    };
+    let mut text = format!("{}, {}", show(0, first), show(rank, what));
+    if what.call & REFUSED == 0 && first.call & REFUSED == 0 {
+        text += &first.differs(&what, [team.pes()[0], team.pes()[rank]]);
     }
+    if what.empty_calls != first.empty_calls {
+        let (more, fewer) = if what.empty_calls > first.empty_calls { (rank, 0) } else { (0, rank) };
+        text = format!(
+            "PE {} has called malloc with size 0 where PE {} passed another size (now {text})",
+            team.pes()[more],
+            team.pes()[fewer]
+        );
+    }
+    format!("{text}; {SAME_CALLS}")
 }
 
 /// Whether members compare more than tags.

@@ -4,6 +4,7 @@
 //! from the sources' own buffers, between a synchronisation that says that the sources are ready and one
 //! that says that they have been read. Broadcasts that all members have agreed on before take neither way
 //! (`super::ahead`).
+use super::announced;
 use super::barrier::data_tag;
 use super::slot::Epoch;
 use crate::coll::checks;
@@ -100,13 +101,13 @@ impl World {
             return unsafe {
                 self.fcollect_on_device(
                     team,
-                    Announce { call, sign, bytes, argument: sign.into() },
+                    Announce { call, sign, bytes, argument: announced::hash(sign) },
                     dest,
                     source,
                 )
             };
         }
-        let epoch = self.announce(team, call, bytes as u64, sign.into());
+        let epoch = self.announce(team, call, bytes as u64, announced::hash(sign));
         let small = team.carries(bytes);
         if small {
             // SAFETY: the own buffer of this epoch; the source was checked.
@@ -148,13 +149,13 @@ impl World {
             return unsafe {
                 self.alltoall_on_device(
                     team,
-                    Announce { call, sign, bytes, argument: sign.into() },
+                    Announce { call, sign, bytes, argument: announced::hash(sign) },
                     dest,
                     source,
                 )
             };
         }
-        let epoch = self.announce(team, call, bytes as u64, sign.into());
+        let epoch = self.announce(team, call, bytes as u64, announced::hash(sign));
         let small = team.carries(total);
         if small {
             // SAFETY: the own buffer of this epoch; the source was checked.

@@ -4,7 +4,9 @@
 //! A member writes down its call under the call's number, and then looks at what the members beside it by rank have written
 //! down under that number. Of two neighbours the one that is later sees the other's call, and where all neighbours agree, all
 //! members do. A member may be a few calls ahead, so the last ones stay.
+use super::announced::differing;
 use super::barrier::SAME_CALLS;
+use super::reduce::ReduceOp;
 use crate::error::{Error, Result, count_bytes};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use core::sync::atomic::{AtomicU64, fence};
@@ -75,6 +77,25 @@ impl KernelCall<'_> {
         all[SAME + 1..].copy_from_slice(&words::<NAME>(self.name));
         all
     }
+}
+
+/// Operation and type, where they are what members have to agree on; numbers as in `coll_team.h`.
+fn reduced(what: &[u64; WORDS]) -> Vec<(&'static str, String)> {
+    if matches!(&*text(&what[..2]), "barrier" | "sync" | "collect" | "broadcast" | "fcollect" | "alltoall") {
+        return Vec::new();
+    }
+    let (op, kind, bytes) = (what[3] >> 16, what[3] >> 8 & 0xff, what[3] & 0xff);
+    let op = if op == 8 { "maxloc" } else { ReduceOp::name((op as usize).wrapping_sub(1)) };
+    let of = match (kind, bytes) {
+        (1, _) => format!("int{}_t", 8 * bytes),
+        (2, _) => format!("uint{}_t", 8 * bytes),
+        (3, 4) => "float".into(),
+        (3, 8) => "double".into(),
+        (4, _) => "half".into(),
+        (_, 2) => "bfloat16".into(),
+        _ => format!("another one of {}", count_bytes(bytes)),
+    };
+    vec![("op", op.into()), ("type", of)]
 }
 
 /// A call for people.
@@ -149,11 +170,10 @@ impl KernelCalls {
 fn disagreement(one: (u32, &[u64; WORDS]), other: (u32, &[u64; WORDS])) -> Error {
     let (first, second) = if one.0 < other.0 { (one, other) } else { (other, one) };
     let mut text = format!("{}, {}", show(first.0, first.1), show(second.0, second.1));
-    if first.1[..3] == second.1[..3]
-        && first.1[SAME + 1..] == second.1[SAME + 1..]
-        && self::text(&first.1[..2]) != "broadcast"
-    {
-        text += " with another operation or type";
+    // Names say what is computed of what, except those of templates.
+    if first.1[..2] == second.1[..2] && first.1[SAME + 1..] == second.1[SAME + 1..] {
+        let both = reduced(first.1).into_iter().zip(reduced(second.1));
+        text += &differing([first.0, second.0], both.map(|((name, a), (_, b))| (name, [a, b])));
     }
     Error::Disagreement { text: format!("{text}; {SAME_CALLS}") }
 }
@@ -186,25 +206,34 @@ mod tests {
 
     #[test]
     fn calls_that_differ_are_told() {
-        let sum = call("reduce", "nvshmemx_int_sum_reduce_block", 5, 7);
+        let (int_sum, int_max, float_sum) =
+            (6 << 16 | 1 << 8 | 4, 4 << 16 | 1 << 8 | 4, 6 << 16 | 3 << 8 | 4);
+        let sum = call("reduce", "nvshmemx_int_sum_reduce_block", 5, int_sum);
         for same in [sum, call("collect", "nvshmem_int_collect", 0, 0)] {
             assert_eq!(told(same, same), None);
         }
         // The name's family and scope are nobody's business, nor is the type of what is only moved.
-        assert_eq!(told(sum, call("reduce", "dushmem_int_sum_reduce", 5, 7)), None);
+        assert_eq!(told(sum, call("reduce", "dushmem_int_sum_reduce", 5, int_sum)), None);
         let mem = KernelCall { elem: 1, ..call("broadcast", "nvshmem_broadcastmem", 20, 1) };
         assert_eq!(told(mem, call("broadcast", "nvshmem_int_broadcast", 5, 1)), None);
         let sums = "PE 3 calls nvshmemx_int_sum_reduce_block of 5 elements (20 bytes), PE 5 calls ";
         for (other, what) in [
             (call("barrier", "nvshmem_barrier_all", 0, 0), "nvshmem_barrier_all"),
-            (call("reduce", "nvshmem_int_sum_reduce", 1, 7), "nvshmem_int_sum_reduce of 1 element (4 bytes)"),
             (
-                call("reduce", "nvshmem_int_max_reduce", 5, 8),
+                call("reduce", "nvshmem_int_sum_reduce", 1, int_sum),
+                "nvshmem_int_sum_reduce of 1 element (4 bytes)",
+            ),
+            (
+                call("reduce", "nvshmem_int_max_reduce", 5, int_max),
                 "nvshmem_int_max_reduce of 5 elements (20 bytes)",
             ),
             (
-                call("reduce", "nvshmemx_int_sum_reduce_block", 5, 8),
-                "nvshmemx_int_sum_reduce_block of 5 elements (20 bytes) with another operation or type",
+                call("reduce", "nvshmemx_int_sum_reduce_block", 5, int_max),
+                "nvshmemx_int_sum_reduce_block of 5 elements (20 bytes) (op = sum on PE 3, max on PE 5)",
+            ),
+            (
+                call("reduce", "nvshmemx_int_sum_reduce_block", 5, float_sum),
+                "nvshmemx_int_sum_reduce_block of 5 elements (20 bytes) (type = int32_t on PE 3, float on PE 5)",
             ),
             (
                 call("broadcast", "nvshmem_int_broadcast", 5, -1i32 as u64),

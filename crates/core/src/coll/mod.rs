@@ -6,6 +6,7 @@
 //! | [`device_slot`] | what it shows to their kernels |
 //! | [`kernel_calls`] | what members say of calls in kernels, so that those that differ are told |
 //! | [`barrier`] | barrier, sync, and the counted synchronisation beneath every collective |
+//! | `announced` | what members say of a call, as messages show it |
 //! | [`active_set`] | what PEs without a team meet in: the deprecated forms |
 //! | [`data`] | broadcast, fcollect, alltoall |
 //! | `ahead`, `agreed`, [`post`] | broadcasts that don't wait for all members: which, and what the root leaves for them |
@@ -16,6 +17,7 @@
 pub mod active_set;
 pub(crate) mod agreed;
 mod ahead;
+pub(crate) mod announced;
 pub mod barrier;
 pub mod checks;
 pub mod data;

@@ -4,6 +4,7 @@
 //! the same bits on all members and in every run. Small vectors travel in the payload buffers and every
 //! member combines all of them; large ones are divided: each member combines one part, then all collect
 //! the parts, so each byte is read from its owner once.
+use super::announced;
 use super::barrier::data_tag;
 use crate::coll::checks;
 use crate::device_heap::{Announce, Vectors};
@@ -122,7 +123,7 @@ macro_rules! reducer {
 }
 
 /// A number that differs between types of different meaning.
-fn type_tag<T: 'static>() -> u32 {
+pub(super) fn type_tag<T: 'static>() -> u32 {
     let name = core::any::type_name::<T>();
     name.bytes().fold(size_of::<T>() as u32, |hash, byte| hash.wrapping_mul(31).wrapping_add(byte.into()))
         << 16
@@ -223,19 +224,14 @@ impl World {
             Err(error) => return self.refuse(team, call, error),
         };
         let sign = data_tag(call, &[bytes as u64, reducer.tag.into()]);
+        let argument = announced::of_reducer(reducer, false);
         if device {
             let vectors = Vectors { dest: dest as usize, source: source as usize, n, reducer };
             // SAFETY: both were checked.
-            return unsafe {
-                self.reduce_on_device(
-                    team,
-                    Announce { call, sign, bytes, argument: reducer.tag.into() },
-                    vectors,
-                )
-            };
+            return unsafe { self.reduce_on_device(team, Announce { call, sign, bytes, argument }, vectors) };
         }
         let members = team.pes().len();
-        let epoch = self.announce(team, call, bytes as u64, reducer.tag.into());
+        let epoch = self.announce(team, call, bytes as u64, argument);
         if team.carries(bytes) {
             // SAFETY: payload buffers of this epoch; source and destination were checked.
             unsafe {
@@ -327,18 +323,15 @@ impl World {
         let bytes = n * reducer.elem;
         let mine = team.me() * bytes;
         let sign = data_tag(call, &[bytes as u64, reducer.tag.into()]);
+        let argument = announced::of_reducer(reducer, false);
         if device {
             let vectors = Vectors { dest: dest as usize, source: source as usize, n, reducer };
             // SAFETY: both were checked.
             return unsafe {
-                self.reduce_scatter_on_device(
-                    team,
-                    Announce { call, sign, bytes, argument: reducer.tag.into() },
-                    vectors,
-                )
+                self.reduce_scatter_on_device(team, Announce { call, sign, bytes, argument }, vectors)
             };
         }
-        let epoch = self.announce(team, call, bytes as u64, reducer.tag.into());
+        let epoch = self.announce(team, call, bytes as u64, argument);
         if team.carries(total) {
             // SAFETY: payload buffers of this epoch; source and destination were checked.
             unsafe {

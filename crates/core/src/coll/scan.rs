@@ -3,6 +3,7 @@
 //! As in reductions, operands are combined in the order of the ranks, whatever the size. Small vectors
 //! travel in the payload buffers; large ones are divided among the members: each reads its part from all,
 //! and writes every member's prefix of it, so each byte is read once and written once.
+use super::announced;
 use super::barrier::data_tag;
 use super::reduce::{Reducer, Scratch};
 use crate::coll::checks;
@@ -47,14 +48,15 @@ impl World {
         };
         let operation = u64::from(reducer.tag) << 1 | u64::from(kind == Scan::Exclusive);
         let sign = data_tag(call, &[bytes as u64, operation]);
+        let argument = announced::of_reducer(reducer, kind == Scan::Exclusive);
         if device {
             let vectors = Vectors { dest: dest as usize, source: source as usize, n, reducer };
             // SAFETY: both were checked.
             return unsafe {
-                self.scan_on_device(team, Announce { call, sign, bytes, argument: operation }, vectors, kind)
+                self.scan_on_device(team, Announce { call, sign, bytes, argument }, vectors, kind)
             };
         }
-        let epoch = self.announce(team, call, bytes as u64, operation);
+        let epoch = self.announce(team, call, bytes as u64, argument);
         if team.carries(bytes) {
             // SAFETY: payload buffers of this epoch; source and destination were checked.
             unsafe {

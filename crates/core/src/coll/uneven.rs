@@ -1,4 +1,5 @@
 //! Collect, whose members contribute different amounts, and alltoalls, whose elements lie apart.
+use super::announced;
 use super::barrier::data_tag;
 use super::slot::{Epoch, PAYLOAD};
 use crate::coll::checks;
@@ -141,7 +142,7 @@ impl World {
         let bytes = nelems * elem;
         let (total, mine) = (bytes * team.pes().len(), team.me() * nelems);
         let sign = data_tag(call, &[bytes as u64, dst as u64, sst as u64]);
-        let epoch = self.announce(team, call, bytes as u64, sign.into());
+        let epoch = self.announce(team, call, bytes as u64, announced::of_strides(dst, sst));
         let small = team.carries(total) && !device;
         if small {
             for i in 0..nelems * team.pes().len() {

@@ -5,6 +5,7 @@
 //! text demands; the next call that does finds out if others passed another size.
 use super::alloc::GRAIN;
 use super::arena::Arena;
+use crate::coll::announced;
 use crate::env::{DebugLevel, HeapKind};
 use crate::error::{Call, Error, Result};
 use crate::world::World;
@@ -105,7 +106,8 @@ impl World {
         // The barrier comes after zeroing: a neighbour may write to the new block as soon as it has returned.
         let agreed = prepared.and_then(|()| self.quiet(self.default_context())).and_then(|()| {
             let sign = arena.sign(call, bytes, align);
-            self.synchronise(self.world_team(), call, sign, bytes as u64)
+            let argument = announced::of_heap(align, arena.device.is_some());
+            self.synchronise_as(self.world_team(), call, sign, bytes as u64, argument)
         });
         match (agreed, found) {
             (Ok(()), Some(at)) => {
@@ -150,7 +152,9 @@ impl World {
         let offset = arena.block_offset(block, Call::Free)?;
         let call = Call::Free;
         self.quiet(self.default_context())?;
-        self.synchronise(self.world_team(), call, arena.sign(call, offset, 0), offset as u64)?;
+        let argument = announced::of_heap(0, arena.device.is_some());
+        let sign = arena.sign(call, offset, 0);
+        self.synchronise_as(self.world_team(), call, sign, offset as u64, argument)?;
         arena.blocks().release(offset);
         self.note(DebugLevel::Trace, || format!("{} at {block:p} given back", arena.name()));
         Ok(())
@@ -177,7 +181,8 @@ impl World {
         };
         self.quiet(self.default_context())?;
         let sign = arena.sign(call, bytes, offset);
-        self.synchronise(self.world_team(), call, sign, bytes as u64)?;
+        let argument = announced::of_heap(offset, arena.device.is_some());
+        self.synchronise_as(self.world_team(), call, sign, bytes as u64, argument)?;
         let old = arena.blocks().block(offset).map_or(0, |old| old.asked);
         let resized = arena.blocks().resize(offset, bytes);
         let found = if resized { Some(offset) } else { arena.blocks().alloc(bytes, GRAIN) };

@@ -168,6 +168,26 @@ pub struct CollectiveCall {
     pub argument: u64,
 }
 
+/// Prints the line about a team that this PE has not.
+///
+/// # Safety
+/// `call` is a string literal.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dushmem_emu_no_team(call: *const c_char, handle: c_int) {
+    // SAFETY: as the caller promises.
+    kernel::no_team(unsafe { literal(call) }, handle);
+}
+
+/// Prints the line about a root that is none of the `n` members of a team.
+///
+/// # Safety
+/// `call` is a string literal.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dushmem_emu_no_root(call: *const c_char, root: c_int, n: c_int) {
+    // SAFETY: as the caller promises.
+    kernel::no_root(unsafe { literal(call) }, root, n);
+}
+
 /// Says to a team's other members which collective begins. Ends the job where one of them makes another call.
 ///
 /// # Safety

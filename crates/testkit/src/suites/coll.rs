@@ -252,8 +252,32 @@ pub fn mismatches(pe: &Pe) {
     disagree(pe, "sync and barrier", mixed, &["sync_all", "barrier_all"]);
     let mixed = if last { pe.malloc(64).map(drop) } else { pe.barrier_all() };
     disagree(pe, "malloc and barrier", mixed, &["malloc of 64 bytes", "barrier_all"]);
-    // On a team, without the others.
     let n = pe.n as i32;
+    if pe.n > 1 {
+        let of_last = |what: &str| format!("PE {} calls {what}", n - 1);
+        let mixed = pe.split_strided(&team, i32::from(last), 1, 1).map(drop);
+        let words = of_last(&format!("team_split_strided (start = 0 on PE 0, 1 on PE {}); ", n - 1));
+        disagree(pe, "starts", mixed, &[&words]);
+        let mixed = pe.split_strided(&team, 0, if last { -1 } else { 1 }, 1 + i32::from(!last)).map(drop);
+        let words = of_last(&format!(
+            "team_split_strided (stride = 1 on PE 0, -1 on PE {}; size = 2 on PE 0, 1 on PE {}); ",
+            n - 1,
+            n - 1
+        ));
+        disagree(pe, "strides", mixed, &[&words]);
+        let mixed = pe.split_2d(&team, 1 + i32::from(last)).map(drop);
+        let words = of_last(&format!("team_split_2d (xrange = 1 on PE 0, 2 on PE {}); ", n - 1));
+        disagree(pe, "widths", mixed, &[&words]);
+        let mixed = pe.split_listed(&team, &[i32::from(last)]).map(drop);
+        disagree(pe, "lists", mixed, &[&of_last("team_split_list with another list of PEs; ")]);
+        let mixed = match last {
+            true => pe.split_listed(&team, &[0]).map(drop),
+            false => pe.split_strided(&team, 0, 1, 1).map(drop),
+        };
+        let words = of_last("team_split_list; ");
+        disagree(pe, "splits", mixed, &["PE 0 calls team_split_strided, ", &words]);
+    }
+    // On a team, without the others.
     if let Some(handle) = pe.split_strided(&team, 0, 1, n.min(3)).unwrap() {
         let part = pe.team(handle).unwrap();
         let size = if first { 24 } else { 32 };

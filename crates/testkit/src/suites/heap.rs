@@ -237,11 +237,16 @@ pub fn disagreements(pe: &Pe) {
     let mixed = if first { pe.malloc(64) } else { pe.calloc(8, 8) };
     told(pe, "malloc and calloc", mixed, &["PE 0 calls malloc of 64 bytes, PE 1 calls calloc of 64 bytes"]);
     let mixed = pe.align(if first { 64 } else { 128 }, 64);
-    told(pe, "alignments", mixed, &["align of 64 bytes", "other arguments"]);
+    told(pe, "alignments", mixed, &["PE 1 calls align of 64 bytes (alignment = 64 on PE 0, 128 on PE 1); "]);
     let other = pe.alloc::<u64>(10);
     let block = if last { keep } else { other };
     told(pe, "free of different blocks", pe.free(block.at(0).cast()), &["calls free of the block at offset"]);
-    told(pe, "realloc of different blocks", pe.realloc(block.at(0).cast(), 9), &["realloc of 9 bytes"]);
+    told(
+        pe,
+        "realloc of different blocks",
+        pe.realloc(block.at(0).cast(), 9),
+        &["realloc of 9 bytes (ptr = the block at offset ", " of the heap on PE 0, "],
+    );
     let block = if last { pe.free(keep.at(0).cast()) } else { pe.malloc(50).map(drop) };
     told(pe, "free and malloc", block, &["free", "malloc of 50 bytes"]);
     // Nothing was given out or taken by all this.

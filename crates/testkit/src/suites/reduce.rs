@@ -266,9 +266,14 @@ pub fn mismatches(pe: &Pe) {
         let other_op = pe.reduce(&world, dest, source, n, &reducer(op, true));
         let other_type = pe.reduce(&world, dest, source, n, &reducer(ReduceOp::Max, last));
         let other_len = pe.reduce(&world, dest, source, n + usize::from(last), &reducer(ReduceOp::Max, true));
-        for result in [other_op, other_type, other_len] {
-            let told = matches!(result, Err(Error::Disagreement { .. }));
-            assert_eq!(told, pe.n > 1, "{result:?}");
+        let of = |elements: usize| format!("PE {} calls reduce of {} bytes", pe.n - 1, 8 * elements);
+        for (result, words) in [
+            (other_op, format!("{} (op = max on PE 0, sum on PE {}); ", of(n), pe.n - 1)),
+            (other_type, format!("{} (type = int64_t on PE 0, uint64_t on PE {}); ", of(n), pe.n - 1)),
+            (other_len, format!("{}; ", of(n + 1))),
+        ] {
+            let told = matches!(&result, Err(Error::Disagreement { text }) if text.contains(&words));
+            assert_eq!(told, pe.n > 1, "{words}: {result:?}");
         }
     }
     release(pe, (dest, source));

@@ -146,14 +146,22 @@ pub fn mismatches(pe: &Pe) {
         let kind = if first { Scan::Inclusive } else { Scan::Exclusive };
         let other = if first { &sum } else { &floats };
         let size = if first { n } else { n + 1 };
-        for result in [
-            pe.scan(&team, dest, source, n, &sum, kind),
-            pe.scan(&team, dest, source, n, other, Scan::Inclusive),
-            pe.scan(&team, dest, source, size, &sum, Scan::Inclusive),
+        let inscan = |n: usize| format!("inscan of {} bytes", 4 * n);
+        let exscan = format!("PE 0 calls {}, PE 1 calls exscan of {} bytes; ", inscan(n), 4 * n);
+        let other_type = format!("PE 1 calls {} (type = uint32_t on PE 0, float on PE 1); ", inscan(n));
+        for (result, words) in [
+            (pe.scan(&team, dest, source, n, &sum, kind), exscan),
+            (pe.scan(&team, dest, source, n, other, Scan::Inclusive), other_type),
+            (
+                pe.scan(&team, dest, source, size, &sum, Scan::Inclusive),
+                format!("PE 1 calls {}; ", inscan(n + 1)),
+            ),
         ] {
             match result {
                 Ok(()) if pe.n == 1 => {}
-                Err(Error::Disagreement { text }) if pe.n > 1 => assert!(text.contains("scan"), "{text}"),
+                Err(Error::Disagreement { text }) if pe.n > 1 => {
+                    assert!(text.contains(&words), "{words}: {text}")
+                }
                 other => panic!("{n} elements: {other:?}"),
             }
         }

@@ -26,10 +26,12 @@ pub fn add(trials: &mut Vec<Trial>) {
                 ("-1", " is 0xffffffff, "),
                 // A double of 1.
                 ("0x3ff0000000000000", " is 0x3ff00000, "),
+                // This PE itself.
                 ("0x300000000", " is 0x3, "),
+                ("0x100000000", " the upper half of its word on PE "),
             ] {
-                if (call, value) == ("clear", "0x300000000") {
-                    // As if this PE had been the last in the queue.
+                if (call, value) == ("test", "0x100000000") || (call, value) == ("clear", "0x100000000") {
+                    // As if PE 0 had the lock.
                     continue;
                 }
                 let words =

@@ -4,6 +4,7 @@ use crate::programs::FAMILIES;
 use crate::trial;
 use dushmem_testkit::job::{Job, Outcome};
 use libtest_mimic::Trial;
+use std::time::{Duration, Instant};
 
 const PES: usize = 3;
 
@@ -64,6 +65,19 @@ pub fn add(trials: &mut Vec<Trial>) {
         each(|family, transport| {
             let text = "only 2 of the 3 members of the team of PEs 0, 1, 2 called broadcast of 8 bytes from root 2; ";
             told(&run(family, "lost_by_two", transport), 4, &[text]);
+        }),
+    ));
+    trials.push(trial(
+        "mismatch::wrong_again_and_again".into(),
+        each(|family, transport| {
+            let start = Instant::now();
+            let outcome = run(family, "again", transport);
+            let count = |text: &str| outcome.stderr.lines().filter(|line| line.contains(text)).count();
+            let own = count("_broadcast: PE_root = 77: ");
+            let of_others = count("PE 2 calls broadcast with an argument that is wrong (PE_root = 77: ");
+            assert!(outcome.code == 0 && (own, of_others) == (50, 50), "{outcome:#?}");
+            // Once they waited 5 s for each other, in nearly each of the calls.
+            assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
         }),
     ));
     trials.push(trial(
