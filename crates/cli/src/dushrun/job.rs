@@ -100,7 +100,9 @@ pub fn run(plan: &Plan) -> Result<i32, RunError> {
     process::adopt_orphans();
     // Two pipes for each PE.
     let file_limit = process::raise_file_limit(2 * total as u64 + 32);
-    let (memory, page) = dushmem_boot::launcher::job_memory(total)?;
+    let (memory, mut page) = dushmem_boot::launcher::job_memory(total)?;
+    // Not the one that the PEs inherit.
+    page.keep(memory.try_clone().map_err(system("keep the memory of the job"))?);
     let (near, far) = socket::control_pair().map_err(system("make a control socket"))?;
     let (life, _life) = socket::pipe().map_err(system("make a pipe"))?;
     for fd in [&memory, &life] {
