@@ -253,8 +253,8 @@ fn members_that_have_not_come_to_a_collective_are_named() {
         (
             "host",
             &[
-                "waits in dushmem_barrier_all (TEAM_WORLD; not there: PE 1, which waits in barrier_all (TEAM_WORLD), PE 3)",
-                "has a kernel that waits in barrier_all (TEAM_WORLD), ",
+                "waits in barrier (TEAM_WORLD; not there: PE 1, which waits in barrier_all (TEAM_WORLD), PE 3)",
+                "has a kernel that waits in barrier (TEAM_WORLD), ",
             ],
         ),
         (

@@ -208,13 +208,13 @@ __attribute__((noreturn)) DUSHMEM_IMPL_COLD void not_in_kernel(const char *name)
 template <class Ready> int is_ready(void *ready) { return (*static_cast<Ready *>(ready))() ? 1 : 0; }
 /* What is wanted of the word, as dushmem_emu_wait takes it; 0 where it is more than one word. */
 template <class T> struct until_word;
-template <class Ready> unsigned kind_of(const Ready &) { return 0; }
-template <class T> unsigned kind_of(const until_word<T> &until) {
+template <class Ready> unsigned wanted_kind(const Ready &) { return 0; }
+template <class T> unsigned wanted_kind(const until_word<T> &until) {
   return (unsigned)sizeof(T) | ((T)-1 < (T)0 ? 0x100u : 0u) | (unsigned)until.cmp << 16;
 }
 template <class Ready>
 DUSHMEM_IMPL_FN void wait(const char *call, const void *address, uint64_t value, Ready ready) {
-  if (!ready()) dushmem_emu_wait(call, address, kind_of(ready), value, is_ready<Ready>, &ready);
+  if (!ready()) dushmem_emu_wait(call, address, wanted_kind(ready), value, is_ready<Ready>, &ready);
 }
 
 } // namespace impl
