@@ -49,8 +49,34 @@ fn told(stderr: &str, pe: usize) -> &str {
     stderr.lines().find(|line| line.starts_with(&begin)).unwrap_or_default()
 }
 
+/// How the line begins about PEs that wait for each other.
+const CIRCLE: &str = "dushrun: these PEs wait for each other, ";
+
 /// Adds the tests.
 pub fn add(trials: &mut Vec<Trial>) {
+    trials.push(trial("hangs::a_circle_is_told".into(), || {
+        let program = Program::new("hangs").family("SHMEM").build();
+        let outcome = Job::dushrun().words("--timeout 20 -n 4").args([&program]).args(["crossed"]);
+        let outcome = outcome.run();
+        let (before, after) = outcome.stderr.split_once(CIRCLE).unwrap_or_else(|| panic!("{outcome:#?}"));
+        let (told, rest) = after.split_once("dushrun: the time limit").unwrap_or_default();
+        let waits = |pe: usize, text: &str| told.contains(&format!("PE {pe} (pid ")) && told.contains(text);
+        assert!(
+            waits(0, "team_sync (team of PEs 0, 1; ") && waits(1, "team_sync (team of PEs 1, 0; "),
+            "{outcome:#?}"
+        );
+        // Those that compute are in none, and it is told once.
+        assert!(!told.contains("PE 2 ") && !told.contains("PE 3 "), "{outcome:#?}");
+        assert!(before.is_empty() && !rest.contains(CIRCLE) && outcome.code == 124, "{outcome:#?}");
+    }));
+    // A thread, a child or a PE that sleeps may still act.
+    for case in ["thread", "child", "late"] {
+        trials.push(trial(format!("hangs::no_circle_{case}"), move || {
+            let program = Program::new("hangs").family("SHMEM").build();
+            let outcome = Job::dushrun().words("--timeout 60 -n 3").args([&program]).args([case]).run();
+            assert_eq!((outcome.code, &*outcome.stderr), (0, ""), "{outcome:#?}");
+        }));
+    }
     for (case, words) in WAITS {
         trials.push(trial(format!("hangs::{case}"), move || {
             let program = Program::new("hangs").family("SHMEM").build();
