@@ -83,7 +83,7 @@ fn who_waits_in_a_barrier_is_told_at_the_time_limit() {
     let outcome = launch(3, "--timeout 2", "pe_1_stays_away").run();
     let line = |what: &str| outcome.stderr.lines().any(|line| line.contains(what));
     assert_eq!(outcome.code, 124, "{outcome:?}");
-    assert!(line("waits in barrier_all (world team)") && line("PE 1 (pid"), "{outcome:?}");
+    assert!(line("waits in barrier_all (TEAM_WORLD)") && line("PE 1 (pid"), "{outcome:?}");
     assert!(line("computes: no wait of the library is noted"), "{outcome:?}");
 }
 
@@ -101,7 +101,7 @@ fn pe_1_stays_away() {
 fn a_pe_that_leaves_while_others_are_in_a_barrier_is_named() {
     let outcome = launch(3, "", "pe_1_leaves").run();
     assert!(outcome.time < std::time::Duration::from_secs(5), "{outcome:?}");
-    outcome.failure(1, &["PE 1 (pid ", "left without finalize", "waits in barrier_all (world team)"]);
+    outcome.failure(1, &["PE 1 (pid ", "left without finalize", "waits in barrier_all (TEAM_WORLD)"]);
 }
 
 #[test]

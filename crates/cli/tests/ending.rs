@@ -57,7 +57,7 @@ fn a_pe_that_has_finalized_and_ended_is_missed_by_those_that_initialise_again() 
 #[test]
 fn a_pe_that_is_missing_in_finalize_is_waited_for_in_finalize() {
     let outcome = pes(2, "join 1:exit=0 finalize").run();
-    outcome.failure(1, &["PE 1 (pid ", "left without finalize", "waits in finalize (world team)"]);
+    outcome.failure(1, &["PE 1 (pid ", "left without finalize", "waits in finalize (TEAM_WORLD)"]);
 }
 
 #[test]

@@ -62,7 +62,7 @@ fn a_request_to_end_tells_who_waits_where() {
         for (line, pe) in lines[1..].iter().zip([0, 2]) {
             assert!(line.starts_with(&format!("dushrun: PE {pe} (pid ")), "{outcome:?}");
             let (_, since) =
-                line.split_once(") waits in barrier_all (world team), ").expect("what it waits in");
+                line.split_once(") waits in barrier_all (TEAM_WORLD), ").expect("what it waits in");
             let seconds: f64 = since.strip_suffix(" s now").expect("since when").parse().expect("seconds");
             assert!(seconds > 0.0 && seconds < outcome.time.as_secs_f64(), "{outcome:?}");
         }

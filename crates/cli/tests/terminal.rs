@@ -52,7 +52,7 @@ fn the_interrupt_key_ends_the_job_and_tells_who_waits() {
     let lines: Vec<&str> = text.lines().filter(|line| line.contains("dushrun")).collect();
     assert!(lines.len() == 3 && lines[0].contains("the job was ended by SIGINT"), "{text}");
     for (line, pe) in lines[1..].iter().zip(["PE 0 (pid ", "PE 1 (pid "]) {
-        assert!(line.contains(pe) && line.contains(") waits in barrier_all (world team), "), "{text}");
+        assert!(line.contains(pe) && line.contains(") waits in barrier_all (TEAM_WORLD), "), "{text}");
     }
 }
 

@@ -3,15 +3,18 @@
 //!
 //! [`JobPage`] is a header and a [`PeCard`] for each PE at the beginning of the memfd. All-zero bytes are
 //! the initial state, so whoever creates the memfd only has to size it.
-use crate::atomics::{AtomicU32, AtomicU64, Ordering, fence};
+use crate::atomics::{AtomicU32, AtomicU64, Ordering};
 use crate::bootstrap::Bootstrap;
 use crate::error::{Call, Error};
+pub use crate::record::{
+    IN_KERNEL, IN_STREAM, Kind, Made, Members, Noted, Place, WaitRecord, WaitSlot, Wanted,
+};
 use crate::sync::{Agreement, SyncLine};
 use crate::wait::SpinPolicy;
 use dushmem_os::memory::{self, HUGE, Mapping};
 use std::cell::Cell;
 use std::io;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
 use std::time::{Duration, Instant};
@@ -20,114 +23,6 @@ use std::time::{Duration, Instant};
 pub const BLOB: usize = 256;
 /// Waits that one PE can have noted at the same time; further ones go unnoted.
 pub const WAIT_SLOTS: usize = 8;
-
-/// In [`WaitRecord::call`]: a stream of the PE waits, not one of its threads.
-pub const IN_STREAM: u32 = 1 << 16;
-
-/// What a waiting thread, or stream, waits for. Zero means unknown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct WaitRecord {
-    /// Number of the call ([`crate::error::Call`]), 0 for none.
-    pub call: u32,
-    /// Team handle, or -1.
-    pub team: i32,
-    /// World PE whose arrival or write is missing, or -1 for any.
-    pub awaited: i32,
-    /// Address of the word waited for, in the waiter's address space.
-    pub address: u64,
-    /// Size or value that the call was made with: shown where members disagree. Of a stream that waits for a word: what it
-    /// was when it was last looked at.
-    pub detail: u64,
-}
-
-impl WaitRecord {
-    /// A look at words on the GPU that has not come back. Each look is noted; [`WaitSlot::read`] tells of those that take
-    /// longer than any does that the driver lets through.
-    pub const NO_ANSWER: WaitRecord =
-        WaitRecord { call: IN_STREAM, team: -1, awaited: -1, address: 0, detail: 0 };
-
-    /// Whether a stream of the PE waits, not one of its threads.
-    pub fn in_stream(&self) -> bool {
-        self.call & IN_STREAM != 0
-    }
-
-    /// Name of the call without a family prefix.
-    pub fn name(&self) -> &'static str {
-        Call::name(self.call & !IN_STREAM)
-    }
-}
-
-/// A [`WaitRecord`] in shared memory, with the time since when.
-#[repr(C)]
-#[derive(Debug)]
-pub struct WaitSlot {
-    /// Nanoseconds of the monotonic clock; 0: not waiting.
-    since: AtomicU64,
-    call_team: AtomicU64,
-    awaited: AtomicU64,
-    address: AtomicU64,
-    detail: AtomicU64,
-}
-
-/// Clears the slot again when dropped.
-#[derive(Debug)]
-pub struct Noted<'a>(&'a WaitSlot);
-
-/// A look at a GPU takes less, on a machine that has much to do, too.
-const LOOK_NS: u64 = 1_000_000_000;
-
-impl WaitSlot {
-    fn write(&self, record: &WaitRecord, since: u64) {
-        // Who reads meanwhile shall not take parts of two records for one.
-        self.since.store(0, Ordering::Relaxed);
-        fence(Ordering::Release);
-        self.call_team.store(u64::from(record.call) << 32 | u64::from(record.team as u32), Ordering::Relaxed);
-        self.awaited.store(record.awaited as u32 as u64, Ordering::Relaxed);
-        self.address.store(record.address, Ordering::Relaxed);
-        self.detail.store(record.detail, Ordering::Relaxed);
-        self.since.store(since, Ordering::Release);
-    }
-
-    /// Notes a wait that begins now.
-    pub fn note(&self, record: &WaitRecord) -> Noted<'_> {
-        self.write(record, dushmem_os::clock::monotonic_ns());
-        Noted(self)
-    }
-
-    /// Shows a wait that began at a time of the monotonic clock, or that there is none, until it is called again.
-    pub fn show(&self, wait: Option<(WaitRecord, u64)>) {
-        match wait {
-            Some((record, since)) => self.write(&record, since),
-            None => self.since.store(0, Ordering::Release),
-        }
-    }
-
-    /// The wait noted here, and since when.
-    pub fn read(&self) -> Option<(WaitRecord, u64)> {
-        let since = self.since.load(Ordering::Acquire);
-        let call_team = self.call_team.load(Ordering::Relaxed);
-        let record = WaitRecord {
-            call: (call_team >> 32) as u32,
-            team: call_team as u32 as i32,
-            awaited: self.awaited.load(Ordering::Relaxed) as u32 as i32,
-            address: self.address.load(Ordering::Relaxed),
-            detail: self.detail.load(Ordering::Relaxed),
-        };
-        fence(Ordering::Acquire);
-        if since == 0 || self.since.load(Ordering::Relaxed) != since {
-            // No wait, or one that is just over.
-            return None;
-        }
-        let young = || dushmem_os::clock::monotonic_ns().saturating_sub(since) < LOOK_NS;
-        (record != WaitRecord::NO_ANSWER || !young()).then_some((record, since))
-    }
-}
-
-impl Drop for Noted<'_> {
-    fn drop(&mut self) {
-        self.0.since.store(0, Ordering::Release);
-    }
-}
 
 /// The slot in which the calling thread notes what it waits for.
 pub fn wait_slot(boot: &dyn Bootstrap) -> &WaitSlot {
@@ -246,6 +141,8 @@ struct Header {
 #[derive(Debug)]
 pub struct JobPage {
     map: Mapping,
+    /// Of a launcher: the file, whose other parts it reads.
+    file: Option<OwnedFd>,
     pes: usize,
     /// Exchanges made by this PE (two blobs in turn), and synchronisations.
     turn: Mutex<u32>,
@@ -264,7 +161,20 @@ impl JobPage {
     pub fn map(fd: BorrowedFd<'_>, pes: usize) -> io::Result<JobPage> {
         let len = (size_of::<Header>() + pes * size_of::<PeCard>()).next_multiple_of(memory::page());
         let map = Mapping::shared(fd, 0, len)?;
-        Ok(JobPage { map, pes, turn: Mutex::new(0) })
+        Ok(JobPage { map, file: None, pes, turn: Mutex::new(0) })
+    }
+
+    /// Keeps the file, for [`JobPage::words_at`].
+    pub fn keep(&mut self, file: OwnedFd) {
+        self.file = Some(file);
+    }
+
+    /// What `count` words of so many bytes are now, from an offset of the file on.
+    pub fn words_at(&self, offset: u64, bytes: usize, count: usize) -> Option<Vec<u64>> {
+        let mut raw = vec![0; bytes * count];
+        memory::read(self.file.as_ref()?, offset, &mut raw).ok()?;
+        let word = |bytes: &[u8]| bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
+        Some(raw.chunks_exact(bytes).map(word).collect())
     }
 
     /// Number of PEs.

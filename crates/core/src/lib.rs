@@ -33,6 +33,7 @@ pub mod order;
 mod placement;
 pub mod process;
 pub mod proxy;
+mod record;
 pub mod rma;
 pub mod signal;
 pub mod size;

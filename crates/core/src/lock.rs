@@ -6,7 +6,7 @@
 //! of arrival. All bits are zero when nobody holds the lock.
 use crate::amo::AmoOp;
 use crate::error::{Call, Error, Result};
-use crate::job::WaitRecord;
+use crate::job::{WaitRecord, Wanted};
 use crate::until::WaitInt;
 use crate::world::World;
 use std::collections::HashMap;
@@ -101,8 +101,9 @@ impl World {
                 awaited: self.my_pe(),
                 address,
                 detail: self.lock_number(lock),
+                ..WaitRecord::default()
             };
-            let _noted = self.wait_slot().note(&record);
+            let _noted = self.wait_slot().note(&self.placed(record));
             self.locks().take(lock as usize)?;
         }
         let me = self.my_pe() as u32 + 1;
@@ -129,9 +130,8 @@ impl World {
                 // The launcher follows the queue to who holds the lock.
                 let (address, detail) = (lock as u64, self.lock_number(lock));
                 let (call, awaited) = (Call::SetLock as u32, before as i32 - 1);
-                self.wait_as(WaitRecord { call, team: -1, awaited, address, detail }, || {
-                    (u32::load(node) & WAITING == 0).then_some(())
-                });
+                let record = WaitRecord { call, team: -1, awaited, address, detail, ..WaitRecord::default() };
+                self.wait_as(record, || (u32::load(node) & WAITING == 0).then_some(()));
             } else {
                 self.lock_amo(node, AmoOp::And, !WAITING, own)?;
             }
@@ -216,7 +216,8 @@ impl World {
                         return Err(self.refuse_lock(lock, "upper", home, last));
                     }
                     // Somebody is between joining the queue and saying so.
-                    next = self.wait_for_own(Call::SetLock, lock as usize, u64::from(last), || {
+                    let nothing = Wanted::default();
+                    next = self.wait_for_own(Call::SetLock, lock as usize, u64::from(last), nothing, || {
                         Some(u32::load(node) & !QUEUED).filter(|&next| next != 0)
                     });
                 } else {

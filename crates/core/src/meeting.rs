@@ -5,9 +5,8 @@
 //! Then the members are a provisional team, in a slot that is kept for this, and split the real one off it. The
 //! PE whose desk it is has no part in it.
 use crate::atomics::{AtomicU32, AtomicU64, Ordering, park};
-use crate::coll::announced::Split;
 use crate::error::{Call, Error, Result};
-use crate::job::WaitRecord;
+use crate::job::{Made, WaitRecord};
 use crate::sync::tag;
 use crate::team::Team;
 use crate::wait::wait_for;
@@ -135,8 +134,8 @@ impl World {
             call: Call::TeamInit as u32,
             team: -1,
             awaited: -1,
-            address: 0,
             detail: npes as u64,
+            ..WaitRecord::default()
         };
         let over = || match entry.state.load(Ordering::Acquire) {
             state::GATHERING => None,
@@ -156,14 +155,10 @@ impl World {
         let mut pes = vec![0u32; npes as usize].into_boxed_slice();
         self.walk(entry, |pe, node| pes[node.rank.load(Ordering::Relaxed) as usize] = pe as u32);
         let line = self.slot_line(SLOT, pes[0] as usize);
-        let provisional = Team::new(SLOT as i32, SLOT, pes, index as usize, line);
+        let provisional = Team::new(SLOT as i32, SLOT, pes, index as usize, line, Made::Met(unique_id));
         let everybody = vec![(0..npes as usize).collect()];
-        let made = self.split_groups(
-            &provisional,
-            &everybody,
-            [unique_id, 3, npes as u64],
-            Split::Listed { sign: tag(&[unique_id]) },
-        );
+        let made =
+            self.split_groups(&provisional, &everybody, [unique_id, 3, npes as u64], Made::Met(unique_id));
         // All have read the list by now. A member that has left may come again with the same number.
         if index == 0 {
             self.locked(desk, || entry.state.store(state::MADE, Ordering::Release));

@@ -2,9 +2,10 @@
 //!
 //! Collective over the parent only: its members exchange which slots they have free, and all compute the same
 //! answer. Teams without common members, such as the rows of a grid, are made by one call.
-use crate::coll::announced::{self, Split};
+use crate::coll::announced;
 use crate::env::DebugLevel;
 use crate::error::{Call, Error, Result};
+use crate::job::Made;
 use crate::sync::tag;
 use crate::team::Team;
 use crate::triple::Triple;
@@ -62,8 +63,7 @@ impl World {
         // One PE may have any stride.
         let rank = |i| start.wrapping_add(stride.wrapping_mul(i)) as usize;
         let groups: Groups = vec![(0..size).map(rank).collect()];
-        let what = [start as u64, stride as u64, size as u64];
-        self.split_groups(parent, &groups, what, Split::Strided { start, stride })
+        self.split_groups(parent, &groups, [start as u64, stride as u64, size as u64], Made::Strided(values))
     }
 
     /// Takes part in a splitting call with an argument that is wrong on this PE: the parent's other PEs are told, and
@@ -90,9 +90,9 @@ impl World {
         let rows: Groups = (0..n).step_by(width).map(|from| (from..n.min(from + width)).collect()).collect();
         let columns: Groups = (0..width).map(|x| (x..n).step_by(width).collect()).collect();
         let own = |handle: Option<i32>| handle.ok_or(Error::BadTeam { handle: -1, why: "no row or column" });
-        let row = self.split_groups(parent, &rows, what, Split::Grid { xrange }).and_then(own)?;
-        let columns = self.split_groups(parent, &columns, [what[0], 1, what[2]], Split::Grid { xrange });
-        match columns.and_then(own) {
+        let row = self.split_groups(parent, &rows, what, Made::Row(xrange.into())).and_then(own)?;
+        let column = Made::Column(xrange.into());
+        match self.split_groups(parent, &columns, [what[0], 1, what[2]], column).and_then(own) {
             Ok(column) => Ok((row, column)),
             Err(error) => {
                 // Every PE of the parent comes here, so all members of the rows do.
@@ -127,8 +127,8 @@ impl World {
         match wrong {
             Some(error) => self.refuse(parent, Call::TeamSplit, error),
             None => {
-                let (sign, len) = (tag(&words), ranks.len() as u64);
-                self.split_groups(parent, &vec![members], [sign.into(), 2, len], Split::Listed { sign })
+                let what = [tag(&words).into(), 2, ranks.len() as u64];
+                self.split_groups(parent, &vec![members], what, Made::Listed)
             }
         }
     }
@@ -139,9 +139,9 @@ impl World {
         parent: &Team,
         groups: &Groups,
         what: [u64; 3],
-        split: Split,
+        made: Made,
     ) -> Result<Option<i32>> {
-        let said = (what[2], announced::of_split(split));
+        let said = (what[2], announced::of_split(made, what[0]));
         let sign = tag(&[Call::TeamSplit as u64, what[0], what[1], what[2]]);
         let mine = groups.iter().position(|group| group.contains(&parent.me()));
         // Other threads of a member may split other teams meanwhile, so a slot that all members had free may
@@ -155,13 +155,13 @@ impl World {
             let mut vote = [vote; VOTE];
             vote[1..].copy_from_slice(&count.to_ne_bytes());
             let all = self.exchange_as(parent, Call::TeamSplit, sign, said, &vote);
-            let made = all.as_ref().is_ok_and(|all| all.chunks(VOTE).all(|said| said[0] == vote::RESERVED));
-            if let (Some(group), true) = (mine, made) {
+            let agreed = all.as_ref().is_ok_and(|all| all.chunks(VOTE).all(|said| said[0] == vote::RESERVED));
+            if let (Some(group), true) = (mine, agreed) {
                 let ranks = &groups[group];
                 let pes: Box<[u32]> = ranks.iter().map(|&rank| parent.pes()[rank]).collect();
                 let me = ranks.iter().position(|&rank| rank == parent.me()).unwrap_or(0);
                 let counts = all.iter().flat_map(|all| ranks.iter().map(|&rank| count_of(all, rank)));
-                let team = self.add_team(slots[group], pes, me, counts.max().unwrap_or(0));
+                let team = self.add_team(slots[group], pes, me, counts.max().unwrap_or(0), made);
                 self.note(DebugLevel::Info, || {
                     let (handle, slot) = (team.handle(), slots[group]);
                     format!("team {handle:#x} in slot {slot}, this PE is number {me} of {:?}", team.pes())
@@ -171,7 +171,7 @@ impl World {
             if let (Some(group), true) = (mine, reserved) {
                 self.teams().unreserve(slots[group]);
             }
-            if all.map(|_| made)? {
+            if all.map(|_| agreed)? {
                 return Ok(None);
             }
         }

@@ -10,6 +10,7 @@ use crate::coll::slot::{Epoch, TeamSlot};
 use crate::device::KernelTeam;
 use crate::env::DebugLevel;
 use crate::error::{Call, Error, Result};
+use crate::job::{Made, Members};
 use crate::kernel_teams::KernelTeams;
 use crate::sync::{SyncLine, tag};
 use crate::world::World;
@@ -63,6 +64,8 @@ pub struct Team {
     slot: usize,
     me: usize,
     pes: Box<[u32]>,
+    /// What wait records say of it.
+    members: Members,
     /// Synchronisations so far, as counted by rank 0's line.
     epoch: AtomicU32,
     /// The last of them that this member knows all to have arrived at.
@@ -100,7 +103,14 @@ unsafe impl Sync for Team {}
 
 impl Team {
     /// A team in a slot. The line, that of rank 0's slot, has to stay mapped as long as the team is used.
-    pub(crate) fn new(handle: i32, slot: usize, pes: Box<[u32]>, me: usize, line: *const SyncLine) -> Team {
+    pub(crate) fn new(
+        handle: i32,
+        slot: usize,
+        pes: Box<[u32]>,
+        me: usize,
+        line: *const SyncLine,
+        made: Made,
+    ) -> Team {
         // SAFETY: the caller's line is mapped.
         let epoch = unsafe { &*line }.released_epoch();
         let (destroyed, config) = (AtomicBool::new(false), Mutex::default());
@@ -108,6 +118,7 @@ impl Team {
             handle,
             slot,
             me,
+            members: Members::new(made, &pes),
             pes,
             epoch: AtomicU32::new(epoch),
             released: AtomicU32::new(epoch),
@@ -173,6 +184,10 @@ impl Team {
         &self.pes
     }
 
+    pub(crate) fn members(&self) -> Members {
+        self.members
+    }
+
     pub(crate) fn me(&self) -> usize {
         self.me
     }
@@ -188,6 +203,7 @@ impl Team {
             handle: handles::INVALID,
             slot: usize::MAX,
             me,
+            members: Members::new(Made::ActiveSet, &pes),
             pes,
             epoch: AtomicU32::new(0),
             released: AtomicU32::new(0),
@@ -359,6 +375,7 @@ impl Teams {
         me: usize,
         line: *const SyncLine,
         base: u64,
+        made: Made,
     ) -> Arc<Team> {
         let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
         let entry = &mut slots[slot];
@@ -366,10 +383,16 @@ impl Teams {
             entry.generation = (entry.generation + 1) & 0x3ffff;
         }
         let handle = (slot as u32 | entry.generation << SLOT_BITS) as i32;
-        let team = Arc::new(Team::new(handle, slot, pes, me, line).carrying(self.small, base));
+        let team = Arc::new(Team::new(handle, slot, pes, me, line, made).carrying(self.small, base));
         entry.team = Some(Arc::clone(&team));
         entry.reserved = false;
         team
+    }
+
+    /// The team in that slot.
+    pub(crate) fn in_slot(&self, slot: usize) -> Option<Arc<Team>> {
+        let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
+        slots.get(slot)?.team.clone()
     }
 
     /// All teams.
@@ -441,7 +464,7 @@ impl World {
         let shared: Box<[u32]> = if mapped { everybody.clone() } else { Box::new([me as u32]) };
         let insert = |slot: i32, pes: Box<[u32]>| {
             let rank = pes.iter().position(|&pe| pe as usize == me).unwrap_or(0);
-            self.add_team(slot as usize, pes, rank, 0)
+            self.add_team(slot as usize, pes, rank, 0, Made::Otherwise)
         };
         insert(handles::SHARED, shared);
         insert(handles::NODE, everybody.clone());
@@ -451,12 +474,19 @@ impl World {
 
     /// Makes the team of the world's PEs `pes`, of which this one is number `me`. Its members' kernels count from
     /// `base` on, which is at least what [`DeviceSlot::high_water`] gives on each of them.
-    pub(crate) fn add_team(&self, slot: usize, pes: Box<[u32]>, me: usize, base: u64) -> Arc<Team> {
+    pub(crate) fn add_team(
+        &self,
+        slot: usize,
+        pes: Box<[u32]>,
+        me: usize,
+        base: u64,
+        made: Made,
+    ) -> Arc<Team> {
         let line = self.slot_line(slot, pes[0] as usize);
         self.device_slot(slot).begin(base);
         // SAFETY: in the own internals.
         unsafe { &*self.device_slot(slot).calls() }.begin(base);
-        let team = self.teams().insert(slot, pes, me, line, base);
+        let team = self.teams().insert(slot, pes, me, line, base, made);
         let (slot, direct) = (self.device_slot(slot), self.reaches_all_of(&team));
         self.teams().kernels().publish(&team, slot, self.n_pes() as usize, direct);
         self.publish_on_device(&team);

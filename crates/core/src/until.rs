@@ -5,11 +5,13 @@
 use crate::coll::checks;
 use crate::device_heap::DeviceHeap;
 use crate::error::{Call, Error, Result};
-use crate::job::WaitRecord;
+use crate::heap::alloc::Allocator;
+use crate::job::{Kind, Place, WaitRecord, Wanted};
 use crate::wait::{Naps, wait_for};
 use crate::world::World;
 use core::cell::RefCell;
 use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
+use std::sync::MutexGuard;
 
 /// A comparison, by NVSHMEM's numbers, which all name families use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +26,18 @@ pub enum Cmp {
 }
 
 impl Cmp {
+    /// The constant that stands for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Cmp::Eq => "CMP_EQ",
+            Cmp::Ne => "CMP_NE",
+            Cmp::Gt => "CMP_GT",
+            Cmp::Le => "CMP_LE",
+            Cmp::Lt => "CMP_LT",
+            Cmp::Ge => "CMP_GE",
+        }
+    }
+
     /// The comparison of that number.
     pub fn from_number(number: i32) -> Result<Cmp> {
         [Cmp::Eq, Cmp::Ne, Cmp::Gt, Cmp::Le, Cmp::Lt, Cmp::Ge]
@@ -58,6 +72,8 @@ pub trait WaitInt: Copy + PartialOrd + 'static {
     /// `word` is valid and aligned.
     unsafe fn load(word: *const Self) -> Self;
     /// For wait records.
+    const KIND: Kind;
+    /// For wait records.
     fn shown(self) -> u64;
 }
 
@@ -82,6 +98,7 @@ macro_rules! wait_int {
                 // SAFETY: the caller's word.
                 unsafe { <$atomic>::from_ptr(word.cast_mut().cast::<$unsigned>()) }.load(Ordering::Acquire) as Self
             }
+            const KIND: Kind = Kind { bytes: size_of::<$int>() as u8, signed: <$int>::MIN != 0 };
             fn shown(self) -> u64 {
                 self as u64
             }
@@ -122,6 +139,15 @@ struct Set<'a, T> {
 }
 
 impl<T: WaitInt> Set<'_, T> {
+    fn wanted(&self) -> Wanted {
+        let value = match self.values {
+            CmpValues::One(value) => Some(value.shown()),
+            CmpValues::Each(_) => None,
+        };
+        let (kind, count) = (Some(T::KIND), Some(self.len as u32));
+        Wanted { kind, cmp: self.cmp as u8, value, count, ..Wanted::default() }
+    }
+
     fn included(&self, i: usize) -> bool {
         // SAFETY: null, or an array as long as the set.
         self.status.is_null() || unsafe { self.status.add(i).read() } == 0
@@ -189,14 +215,16 @@ impl World {
     #[inline]
     pub unsafe fn wait_until<T: WaitInt>(&self, call: Call, ivar: *const T, cmp: Cmp, value: T) -> Result<T> {
         let arg = if call as u32 == Call::SignalWaitUntil as u32 { "sig_addr" } else { "ivar" };
+        let (kind, cmp_number, shown) = (Some(T::KIND), cmp as u8, Some(value.shown()));
+        let wanted = Wanted { kind, cmp: cmp_number, value: shown, ..Wanted::default() };
         if let Some(heap) = self.word_place(arg, ivar as usize, size_of::<T>())? {
             let ready =
                 || heap.seen(ivar).map(|seen| Some(seen).filter(|&seen| cmp.holds(seen, value))).transpose();
-            return self.wait_for_own(call, ivar as usize, value.shown(), ready);
+            return self.wait_for_own(call, ivar as usize, value.shown(), wanted, ready);
         }
         // SAFETY: an aligned own symmetric word.
         let ready = || Some(unsafe { T::load(ivar) }).filter(|&seen| cmp.holds(seen, value));
-        Ok(self.wait_for_own(call, ivar as usize, value.shown(), ready))
+        Ok(self.wait_for_own(call, ivar as usize, value.shown(), wanted, ready))
     }
 
     /// True if `*ivar cmp value`.
@@ -226,7 +254,7 @@ impl World {
     ) -> Result<()> {
         let set = self.set(ivars, len, status, cmp, values)?;
         let ready = || set.wait(|| set.all_hold().then_some(()));
-        self.wait_for_own(Call::WaitUntilAll, ivars as usize, len as u64, ready)
+        self.wait_for_own(Call::WaitUntilAll, ivars as usize, len as u64, set.wanted(), ready)
     }
 
     /// Waits until one included word compares and returns its index; `usize::MAX` at once where none is
@@ -248,7 +276,7 @@ impl World {
         }
         let from = self.next_turn() % len;
         let ready = || set.wait(|| set.find(from));
-        self.wait_for_own(Call::WaitUntilAny, ivars as usize, len as u64, ready)
+        self.wait_for_own(Call::WaitUntilAny, ivars as usize, len as u64, set.wanted(), ready)
     }
 
     /// Waits until at least one included word compares, stores the indices of all that do, and returns
@@ -274,7 +302,7 @@ impl World {
         }
         // SAFETY: the caller's array.
         let ready = || set.wait(|| Some(unsafe { set.collect(indices) }).filter(|&found| found > 0));
-        self.wait_for_own(Call::WaitUntilSome, ivars as usize, len as u64, ready)
+        self.wait_for_own(Call::WaitUntilSome, ivars as usize, len as u64, set.wanted(), ready)
     }
 
     /// True if all included words compare; true where none is included.
@@ -365,22 +393,49 @@ impl World {
         held
     }
 
+    /// A record with where its word lies.
+    #[cold]
+    pub(crate) fn placed(&self, record: WaitRecord) -> WaitRecord {
+        let (addr, window) = (record.address as usize, self.window());
+        let host = window.heap().0;
+        // Not worth a wait for who allocates.
+        let object = |blocks: Option<MutexGuard<'_, Allocator>>, at: usize| {
+            blocks
+                .and_then(|blocks| blocks.containing(at))
+                .map_or((0, 0), |(at, block)| (at as u64, block.asked as u64))
+        };
+        let place = if window.in_heap(addr, 1) {
+            let (start, bytes) = object(self.heap_at_rest(), addr - host);
+            Place::Heap((addr - host) as u64, start, bytes)
+        } else if window.room_in_globals(addr).is_some() {
+            Place::Global
+        } else if let Some(heap) = self.device_heap().filter(|heap| heap.contains(addr, 1)) {
+            Place::DeviceHeap((addr - heap.heap().0) as u64, 0, 0)
+        } else {
+            return record;
+        };
+        let in_file = window.offset_in_file(addr, self.layout()).unwrap_or(0);
+        WaitRecord { wanted: Wanted { place, in_file, ..record.wanted }, ..record }
+    }
+
     /// Waits on memory of this PE, woken by the library's own updates.
     pub(crate) fn wait_for_own<R>(
         &self,
         call: Call,
         address: usize,
         detail: u64,
+        wanted: Wanted,
         ready: impl FnMut() -> Option<R>,
     ) -> R {
         let (call, address) = (call as u32, address as u64);
-        self.wait_as(WaitRecord { call, team: -1, awaited: -1, address, detail }, ready)
+        let record = WaitRecord { call, team: -1, awaited: -1, address, detail, ..WaitRecord::default() };
+        self.wait_as(WaitRecord { wanted, ..record }, ready)
     }
 
-    /// The same, with what the launcher is told of it.
+    /// The same, with what the launcher is told of it: where the word lies is found here.
     pub(crate) fn wait_as<R>(&self, record: WaitRecord, ready: impl FnMut() -> Option<R>) -> R {
         let ready = RefCell::new(ready);
-        let record = || record;
+        let record = || self.placed(record);
         let seen = RefCell::new(None);
         let mut naps = Naps::new(self.doorbell());
         wait_for(

@@ -403,7 +403,7 @@ mod tests {
         let policy = SpinPolicy::new(1, 1);
         policy.budget.store(SPIN_MIN_NS, Ordering::Relaxed);
         let (mut slept, mut looked) = (0, 0);
-        let record = || WaitRecord { call: 0, team: -1, awaited: -1, address: 0, detail: 0 };
+        let record = || WaitRecord { team: -1, awaited: -1, ..WaitRecord::default() };
         let until = Instant::now() + Duration::from_micros(5);
         let ready = || {
             looked += 1;

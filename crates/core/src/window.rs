@@ -232,6 +232,17 @@ impl Window {
         self.placed.iter().find(inside).map(|p| self.heap_len + p.offset + (addr - p.start))
     }
 
+    /// Where an own heap or global address is in the file that this window, of that layout, maps.
+    pub fn offset_in_file(&self, addr: usize, layout: &Layout) -> Option<u64> {
+        if self.in_heap(addr, 1) {
+            let slice = layout.slices_at() + (self.me * self.stride) as u64;
+            return Some(slice + (addr - self.slices.base() as usize) as u64);
+        }
+        let inside = |p: &&Placed| addr.wrapping_sub(p.start) < p.len;
+        let segment = self.placed.iter().find(inside)?;
+        Some(layout.statics_at(self.me) + (segment.offset + addr - segment.start) as u64)
+    }
+
     /// The own address of the object with that number.
     pub fn object_at(&self, offset: usize) -> Option<usize> {
         if offset < self.heap_len {

@@ -375,6 +375,11 @@ impl World {
         self.heap.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The same, unless a thread of this PE is at it.
+    pub(crate) fn heap_at_rest(&self) -> Option<MutexGuard<'_, Allocator>> {
+        self.heap.try_lock().ok()
+    }
+
     pub(crate) fn locks(&self) -> &LocalLocks {
         &self.locks
     }

@@ -39,7 +39,7 @@ impl Waiting {
             return found;
         }
         let slot = self.boot.as_deref().map(wait_slot);
-        let record = || WaitRecord { call: call as u32, team: -1, awaited: -1, address: 0, detail: 0 };
+        let record = || WaitRecord { call: call as u32, team: -1, awaited: -1, ..WaitRecord::default() };
         wait_for(&self.policy, slot, record, ready, |_| sleep())
     }
 }

@@ -6,6 +6,7 @@ use dushmem_core::coll::device_slot::DeviceSlot;
 use dushmem_core::coll::kernel_calls::KernelCall;
 use dushmem_core::device::KernelState;
 use dushmem_core::error::{Call, Error, Result, for_call, line};
+use dushmem_core::job::Wanted;
 use dushmem_core::strided::{Blocks, Strided};
 use dushmem_core::world::World;
 use std::cell::UnsafeCell;
@@ -233,11 +234,16 @@ pub(crate) fn own(call: &str, arg: &'static str, addr: usize, len: usize, align:
     ask(call, |world| world.kernel_target(arg, addr, len, align, world.my_pe()));
 }
 
+/// In words the collective that a kernel waits in at an own address, if the address is that of one.
+pub(crate) fn collective(addr: usize) -> Option<String> {
+    attached()?.kernel_collective(addr)
+}
+
 /// Waits until `ready`.
-pub(crate) fn wait(call: &str, addr: usize, detail: u64, ready: impl FnMut() -> bool) {
+pub(crate) fn wait(call: &str, addr: usize, wanted: Wanted, ready: impl FnMut() -> bool) {
     ask(call, |world| {
         world.check_alive()?;
-        world.kernel_wait(Call::named(call), addr, detail, ready);
+        world.kernel_wait(Call::named(call), addr, wanted, ready);
         Ok(())
     });
 }

@@ -401,7 +401,7 @@ fn give_way(giving: Giving<'_>) -> Yielded {
     match giving {
         Giving::Wait(record) => {
             slot.address.store(record.address, Relaxed);
-            member.begin_wait(What::call(record.call));
+            member.begin_wait(What::call(record.number()));
             let looks = member.looks.replace(member.looks.get().saturating_add(1));
             if looks < YIELDS {
                 dushmem_os::cpu::yield_now();

@@ -2,6 +2,7 @@
 use crate::board::{self, Board, Launch, What, lock, unpack};
 use crate::called::Name;
 use crate::grid::Dim3;
+use std::collections::HashMap;
 use std::fmt::Write;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
@@ -40,24 +41,39 @@ pub(crate) fn place(board: &Board) -> String {
 
 /// Who waits in what: a line's worth.
 pub(crate) fn waits(board: &Board) -> String {
-    let mut groups: Vec<(What, u64, Name, Vec<Dim3>)> = Vec::new();
+    let mut groups: Vec<(What, Option<u32>, Name, Vec<Dim3>)> = Vec::new();
+    // Threads of one collective wait for words of different members.
+    let (mut objects, mut known) = (Vec::new(), HashMap::new());
     for slot in &board.slots {
         let (what, address) = (What(slot.what.load(Relaxed)), slot.address.load(Relaxed));
         if what == What::NOTHING {
             continue;
         }
-        let address = if what.is_call() { address } else { 0 };
+        let object = (what.is_call() && address != 0).then(|| {
+            *known.entry(address).or_insert_with(|| {
+                let text = match crate::kernel::collective(address as usize) {
+                    Some(collective) => collective,
+                    None => format!("on the word at {address:#x}"),
+                };
+                let at = objects.iter().position(|known| *known == text).unwrap_or(objects.len());
+                if at == objects.len() {
+                    objects.push(text);
+                }
+                at as u32
+            })
+        });
         let at = unpack(slot.index.load(Relaxed));
         let call = slot.name();
-        let same =
-            |group: &&mut (What, u64, Name, _)| (group.0, group.1) == (what, address) && group.2.same(call);
+        let same = |group: &&mut (What, Option<u32>, Name, _)| {
+            (group.0, group.1) == (what, object) && group.2.same(call)
+        };
         match groups.iter_mut().find(same) {
             Some(group) => group.3.push(at),
-            None => groups.push((what, address, call, vec![at])),
+            None => groups.push((what, object, call, vec![at])),
         }
     }
     let mut parts = Vec::new();
-    for (what, address, call, mut threads) in groups {
+    for (what, object, call, mut threads) in groups {
         // A call of the library, as the program names it, says more than what it does there.
         let name = call.text().unwrap_or_else(|| what.name());
         threads.sort_by_key(|at| (at.z, at.y, at.x));
@@ -68,8 +84,8 @@ pub(crate) fn waits(board: &Board) -> String {
             }
             [] => continue,
         };
-        if address != 0 {
-            let _ = write!(part, " on the word at {address:#x}");
+        if let Some(object) = object {
+            let _ = write!(part, " {}", objects[object as usize]);
         }
         parts.push(part);
     }

@@ -53,6 +53,14 @@ pub fn grow(fd: impl AsFd, len: u64) -> io::Result<()> {
     Ok(())
 }
 
+/// Fills the buffer from an offset of the file on.
+pub fn read(fd: impl AsFd, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+    match rustix::io::pread(fd, &mut *buffer, offset)? {
+        read if read == buffer.len() => Ok(()),
+        _ => Err(io::ErrorKind::UnexpectedEof.into()),
+    }
+}
+
 /// Gives the pages of a range back; they read as zero afterwards, in every process.
 pub fn punch(fd: impl AsFd, offset: u64, len: u64) -> io::Result<()> {
     Ok(rustix::fs::fallocate(fd, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, offset, len)?)

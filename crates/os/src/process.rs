@@ -250,6 +250,32 @@ pub fn halt(pid: u32) -> Option<Halt> {
     }
 }
 
+/// A thread of a process.
+#[derive(Debug)]
+pub struct Task {
+    /// Its name, of which the kernel keeps 15 bytes.
+    pub name: String,
+    /// It waits for something, and neither runs nor could.
+    pub sleeps: bool,
+    /// Processes that it has started run, or it isn't known.
+    pub has_children: bool,
+}
+
+/// The threads of process `pid`.
+pub fn tasks(pid: u32) -> Option<Vec<Task>> {
+    let task = |folder: std::path::PathBuf| {
+        let stat = std::fs::read_to_string(folder.join("stat")).ok()?;
+        let (name, rest) = stat.split_once(" (")?.1.rsplit_once(") ")?;
+        let children = std::fs::read_to_string(folder.join("children"));
+        Some(Task {
+            name: name.to_owned(),
+            sleeps: rest.starts_with('S'),
+            has_children: children.map_or(true, |pids| !pids.trim().is_empty()),
+        })
+    };
+    std::fs::read_dir(format!("/proc/{pid}/task")).ok()?.map(|entry| task(entry.ok()?.path())).collect()
+}
+
 /// Raises the soft limit on open files to the hard one where it is below `need`; gives the old limit if
 /// that changed it.
 pub fn raise_file_limit(need: u64) -> Option<FileLimit> {

@@ -118,7 +118,7 @@ fn wrong_arguments_in_kernels_end_the_job_with_a_line_about_them() {
     let hangs = Job::dushrun().args(["--timeout", "1", "-n", "1"]).args([program.path()]);
     let outcome = hangs.args(["16", "ready"]).run();
     assert_ne!(outcome.code, 0);
-    assert!(outcome.stderr.contains("waits in signal_wait_until on the word at 0x"), "{outcome:?}");
+    assert!(outcome.stderr.contains("waits in signal_wait_until(sig_addr = heap + "), "{outcome:?}");
     for (case, text) in [
         ("1", "p: not initialised: call init first"),
         ("26", "dushmem_barrier_all: not initialised: call dushmem_init first"),

@@ -246,6 +246,33 @@ fn threads_that_wait_elsewhere_are_told_about() {
     }
 }
 
+#[test]
+fn members_that_have_not_come_to_a_collective_are_named() {
+    let program = Program::suite("hangs.cu");
+    for (case, words) in [
+        (
+            "host",
+            &[
+                "waits in barrier (TEAM_WORLD; not there: PE 1, which waits in barrier_all (TEAM_WORLD), PE 3)",
+                "has a kernel that waits in barrier (TEAM_WORLD), ",
+            ],
+        ),
+        (
+            "team",
+            &[
+                " dushmemx_int_sum_reduce_block (team of PEs 0, 2; split_strided with start 0, stride 2, size 2; handle ",
+                "; not there: PE 2)",
+            ],
+        ),
+    ] {
+        let job = Job::dushrun().words("--timeout 3 -n 4").args([program.path()]).args([case]);
+        let outcome = job.env("DUSHMEM_EMU_WATCHDOG", "0.5").run();
+        for word in words {
+            assert!(outcome.stderr.contains(word), "{case}: {word:?} is missing: {outcome:#?}");
+        }
+    }
+}
+
 /// Kernel of differing_calls.cu, and what is said about the calls of PE `a`, and of PE `b`, which is the last one.
 const DIFFERING: &[(&str, &str, &str)] = &[
     ("barrier_and_reduce", "nvshmem_barrier_all", "nvshmem_int_sum_reduce of 5 elements (20 bytes)"),

@@ -252,7 +252,8 @@ __attribute__((__noreturn__)) void dushmem_emu_too_many(const char *call, const 
 void dushmem_emu_strides(const char *call, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, size_t elem);
 void dushmem_emu_overlap(const char *call, const void *dest, size_t dest_bytes, const void *source, size_t source_bytes,
                          int in_place);
-void dushmem_emu_wait(const char *call, const void *address, uint64_t detail, int (*ready)(void *), void *closure);
+void dushmem_emu_wait(const char *call, const void *address, unsigned kind, uint64_t value, int (*ready)(void *),
+                      void *closure);
 /* Print a line. */
 void dushmem_emu_no_team(const char *call, int handle);
 void dushmem_emu_no_root(const char *call, int root, int n);

@@ -210,9 +210,15 @@ __attribute__((noreturn)) DUSHMEM_IMPL_COLD void not_in_kernel(const char *name)
 
 /* The library sleeps, lets other threads of the block run, and says in hang reports what is waited for. */
 template <class Ready> int is_ready(void *ready) { return (*static_cast<Ready *>(ready))() ? 1 : 0; }
+/* What is wanted of the word, as dushmem_emu_wait takes it; 0 where it is more than one word. */
+template <class T> struct until_word;
+template <class Ready> unsigned wanted_kind(const Ready &) { return 0; }
+template <class T> unsigned wanted_kind(const until_word<T> &until) {
+  return (unsigned)sizeof(T) | ((T)-1 < (T)0 ? 0x100u : 0u) | (unsigned)until.cmp << 16;
+}
 template <class Ready>
-DUSHMEM_IMPL_FN void wait(const char *call, const void *address, uint64_t detail, Ready ready) {
-  if (!ready()) dushmem_emu_wait(call, address, detail, is_ready<Ready>, &ready);
+DUSHMEM_IMPL_FN void wait(const char *call, const void *address, uint64_t value, Ready ready) {
+  if (!ready()) dushmem_emu_wait(call, address, wanted_kind(ready), value, is_ready<Ready>, &ready);
 }
 
 } // namespace impl

@@ -1,6 +1,6 @@
 //! What PEs wait for, from the wait records in the job page.
 use dushmem_boot::Call;
-use dushmem_boot::job::{JobPage, PeState, WaitRecord};
+use dushmem_boot::job::{JobPage, PeState, WaitRecord, Wanted};
 use dushmem_boot::request::Request;
 use dushmem_os::process::Halt;
 use std::time::Duration;
@@ -57,30 +57,42 @@ fn describe(page: &JobPage, record: &WaitRecord, time: Duration) -> String {
             time.as_secs_f64()
         );
     }
-    if record.call == Call::SetLock as u32 {
-        let held = holder(page, record).map_or_else(String::new, |pe| format!(", held by PE {pe}"));
-        let time = time.as_secs_f64();
-        return format!("waits in set_lock on the lock at {:#x}{held}, {time:.1} s now", record.address);
-    }
-    let who = if record.in_stream() { "has a stream that waits in" } else { "waits in" };
-    let mut text = format!("{who} {}", record.name());
-    match record.team {
-        i32::MIN..0 => {}
-        0 => text += " (world team)",
-        1 => text += " (shared team)",
-        2 => text += " (node team)",
-        team => text += &format!(" (team {team})"),
-    }
-    if record.awaited >= 0 {
+    let who = match (record.in_stream(), record.in_kernel()) {
+        (true, _) => "has a stream that waits in",
+        (_, true) => "has a kernel that waits in",
+        _ => "waits in",
+    };
+    let mut text = format!("{who} {}", record.call_text());
+    if record.number() == Call::SetLock as u32 {
+        text += &holder(page, record).map_or_else(String::new, |pe| format!(", held by PE {pe}"));
+    } else if record.awaited >= 0 {
         text += &format!(" for PE {}", record.awaited);
     }
-    if record.address != 0 {
-        text += &format!(" on the word at {:#x}", record.address);
-        if record.in_stream() {
-            text += &format!(", which is {:#x}", record.detail);
-        }
+    text + &seen(page, record) + &format!(", {:.1} s now", time.as_secs_f64())
+}
+
+/// So many words are shown of those that a call waits for.
+const WORDS: usize = 8;
+
+/// What the words that a PE waits for are.
+fn seen(page: &JobPage, record: &WaitRecord) -> String {
+    let Wanted { kind, count, in_file, .. } = record.wanted;
+    let (kind, all) = match kind {
+        Some(kind) => (kind, count.unwrap_or(1) as usize),
+        // What was seen last on a GPU.
+        None if record.in_stream() && record.address != 0 => return format!("; it is {}", record.detail),
+        None => return String::new(),
+    };
+    if record.in_stream() {
+        return format!("; it is {}", kind.show(record.detail));
     }
-    text + &format!(", {:.1} s now", time.as_secs_f64())
+    let file = (in_file != 0).then_some(in_file);
+    let words = file.and_then(|at| page.words_at(at, kind.bytes.into(), all.min(WORDS)));
+    let Some(words) = words else { return String::new() };
+    let list = words.iter().map(|word| kind.show(*word)).collect::<Vec<_>>().join(", ");
+    let more = if all > WORDS { ", ..." } else { "" };
+    let is = if count.is_some() { "they are" } else { "it is" };
+    format!("; {is} {list}{more}")
 }
 
 /// One line about PE `pe` whose process, or that before it, `pid`, is kept from running: by what, how to go on, and
@@ -122,7 +134,7 @@ pub fn whereabouts(page: &JobPage, pe: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dushmem_boot::job::IN_STREAM;
+    use dushmem_boot::job::{IN_STREAM, Kind, Made, Members, Place};
     use dushmem_boot::request::Op;
 
     #[test]
@@ -131,14 +143,47 @@ mod tests {
         let describe = |record: &WaitRecord, time| describe(&page, record, time);
         let record = WaitRecord { call: 8, team: 0, awaited: 3, ..WaitRecord::default() };
         let text = describe(&record, Duration::from_millis(2500));
-        assert_eq!(text, "waits in barrier_all (world team) for PE 3, 2.5 s now");
-        let record = WaitRecord { call: 18, team: -1, awaited: -1, address: 0x1000, detail: 0 };
-        assert_eq!(describe(&record, Duration::ZERO), "waits in wait_until on the word at 0x1000, 0.0 s now");
+        assert_eq!(text, "waits in barrier_all (TEAM_WORLD) for PE 3, 2.5 s now");
+        let none = WaitRecord { team: -1, awaited: -1, ..WaitRecord::default() };
+        let record = WaitRecord { call: 18, address: 0x1000, ..none };
+        assert_eq!(describe(&record, Duration::ZERO), "waits in wait_until(ivar = 0x1000), 0.0 s now");
         let record = WaitRecord { call: 18 | IN_STREAM, detail: 7, ..record };
         let text = describe(&record, Duration::ZERO);
+        assert_eq!(text, "has a stream that waits in wait_until(ivar = 0x1000); it is 7, 0.0 s now");
+        let members = Members::new(Made::Strided([0, 2, 2]), &[0, 2]);
+        let record = WaitRecord { call: 9, team: 4102, members, ..none };
         assert_eq!(
-            text,
-            "has a stream that waits in wait_until on the word at 0x1000, which is 0x7, 0.0 s now"
+            describe(&record, Duration::ZERO),
+            "waits in barrier (team of PEs 0, 2; split_strided with start 0, stride 2, size 2; handle 4102), 0.0 s now"
+        );
+    }
+
+    #[test]
+    fn words_are_told_with_what_is_wanted_of_them_and_what_they_are() {
+        let (memory, mut page) = dushmem_boot::launcher::job_memory(1).unwrap();
+        let at = JobPage::reserved(1) as u64;
+        let file = std::fs::File::from(memory);
+        let bytes: Vec<u8> = [-3i32, 4, 0].iter().flat_map(|word| word.to_le_bytes()).collect();
+        std::os::unix::fs::FileExt::write_all_at(&file, &bytes, at).unwrap();
+        let kind = Some(Kind { bytes: 4, signed: true });
+        let place = Place::Heap(4104, 4096, 64);
+        let wanted = Wanted { kind, cmp: 0, value: Some(5), count: None, place, in_file: at };
+        let record =
+            WaitRecord { call: 18, team: -1, awaited: -1, address: 0x1000, wanted, ..WaitRecord::default() };
+        let text = |record: &WaitRecord, page: &JobPage| describe(page, record, Duration::ZERO);
+        let wait =
+            "waits in wait_until(ivar = heap + 4104, in the object of 64 bytes at heap + 4096, CMP_EQ, 5)";
+        // Who has no file tells the rest.
+        assert_eq!(text(&record, &page), format!("{wait}, 0.0 s now"));
+        page.keep(file.into());
+        assert_eq!(text(&record, &page), format!("{wait}; it is -3, 0.0 s now"));
+        let place = Place::Global;
+        let wanted = Wanted { cmp: 5, value: None, count: Some(3), place, ..wanted };
+        let record = WaitRecord { call: 19, wanted, ..record };
+        assert_eq!(
+            text(&record, &page),
+            "waits in wait_until_all(ivars = 0x1000, a global of the program, nelems = 3, CMP_GE, values of their own); \
+             they are -3, 4, 0, 0.0 s now"
         );
     }
 
@@ -172,6 +217,7 @@ mod tests {
             awaited,
             address: 0x1000,
             detail,
+            ..WaitRecord::default()
         };
         let slots = |pe: usize| page.card(pe).waits();
         // PE 2 holds it; 0 and 3 queue behind it, and another thread of 3 behind the first. PE 2 waits for another lock.
@@ -186,7 +232,7 @@ mod tests {
         }
         assert_eq!(
             describe(&page, &wait(0, 64), Duration::ZERO),
-            "waits in set_lock on the lock at 0x1000, held by PE 2, 0.0 s now"
+            "waits in set_lock(lock = 0x1000), held by PE 2, 0.0 s now"
         );
         // Who gives it away waits for who joins the queue; a queue that has changed meanwhile leads nowhere.
         assert_eq!(holder(&page, &wait(-1, 64)), None);

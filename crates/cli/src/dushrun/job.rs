@@ -2,6 +2,7 @@
 mod report;
 use crate::asked::{Asked, Request};
 use crate::causes::MemoryWatch;
+use crate::circle::{self, Circles};
 use crate::error::{OWN_FAILURE, RunError, start_error, system};
 use crate::keeper::Keeper;
 use crate::output::{End, Output};
@@ -69,6 +70,9 @@ struct Job<'a> {
     asked: Asked,
     memory: MemoryWatch,
     gpus: gpus::Sharing,
+    circles: Circles,
+    /// When to look for such next.
+    circles_at: Instant,
     /// Lines about the PEs that waited, were stopped or had left when the user asked.
     waited: Vec<String>,
     /// The kernel ends the PEs when this closes.
@@ -100,7 +104,9 @@ pub fn run(plan: &Plan) -> Result<i32, RunError> {
     process::adopt_orphans();
     // Two pipes for each PE.
     let file_limit = process::raise_file_limit(2 * total as u64 + 32);
-    let (memory, page) = dushmem_boot::launcher::job_memory(total)?;
+    let (memory, mut page) = dushmem_boot::launcher::job_memory(total)?;
+    // Not the one that the PEs inherit.
+    page.keep(memory.try_clone().map_err(system("keep the memory of the job"))?);
     let (near, far) = socket::control_pair().map_err(system("make a control socket"))?;
     let (life, _life) = socket::pipe().map_err(system("make a pipe"))?;
     for fd in [&memory, &life] {
@@ -131,6 +137,8 @@ pub fn run(plan: &Plan) -> Result<i32, RunError> {
         waited: Vec::new(),
         memory: MemoryWatch::begin(),
         gpus,
+        circles: Circles::default(),
+        circles_at: Instant::now() + circle::LOOK,
         _life,
     };
     let started = job.start(line, file_limit);
@@ -298,7 +306,8 @@ impl Job<'_> {
         let limit = self.deadline.filter(|_| self.ending.is_none()).map(until);
         let look = self.pes.iter().any(|pe| pe.left || pe.lost.is_some()) || self.running == 0;
         let stubborn = self.asked.tell_at().map(until);
-        let timeout = [kill, limit, stubborn, look.then_some(LOOK)].into_iter().flatten().min();
+        let circles = self.ending.is_none().then(|| until(self.circles_at));
+        let timeout = [kill, limit, stubborn, circles, look.then_some(LOOK)].into_iter().flatten().min();
         socket::poll(&mut fds, timeout);
     }
 
@@ -471,6 +480,10 @@ impl Job<'_> {
             self.output.say(&line);
         }
         self.look_for_left_behind(now);
+        if self.ending.is_none() && now >= self.circles_at {
+            self.circles_at = now + circle::LOOK;
+            self.look_for_circles();
+        }
     }
 
     /// Ends the job where a PE is gone without finalize and another one waits as if for it.

@@ -5,6 +5,7 @@ mod args;
 mod asked;
 mod bind;
 mod causes;
+mod circle;
 mod debugger;
 mod descendants;
 mod error;

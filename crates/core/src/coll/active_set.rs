@@ -8,7 +8,7 @@
 //!
 //! All accesses go through the engine's atomics: the array is an ordinary symmetric object, which may be in
 //! static data, and need not be reachable by load and store.
-use super::barrier::disagreement;
+use super::barrier::{disagreement, wait_record};
 use super::slot::Announced;
 use crate::amo::AmoOp;
 use crate::error::{Call, Error, Result};
@@ -107,8 +107,7 @@ impl World {
                 self.in_array(psync, RELEASED, AmoOp::Swap, verdict, pe)?;
             }
         }
-        let released = psync.wrapping_add(RELEASED) as usize;
-        let verdict = self.wait_for_own(call, released, SAME, || {
+        let verdict = self.wait_as(wait_record(team, call as u32, -1, SAME), || {
             Some(self.shown(psync, RELEASED)).filter(|&verdict| verdict != 0)
         });
         self.in_array(psync, RELEASED, AmoOp::Swap, 0, self.my_pe() as u32)?;

@@ -4,10 +4,9 @@
 //! whose last arrival finds out whether all have made the same call, but nobody waits for that: members whose call is the
 //! root's go on, and hear of others that differ by the next call that all wait for. So all wait for all the first time that a
 //! team broadcasts so many bytes from a root ([`Agreed`](super::agreed::Agreed)).
-use super::barrier::{AHEAD, data_tag};
+use super::barrier::{AHEAD, data_tag, wait_record};
 use super::post::{Ahead, CARGO};
 use crate::error::{Call, Result};
-use crate::job::WaitRecord;
 use crate::team::{Meets, Team};
 use crate::transport::mapped;
 use crate::world::World;
@@ -52,13 +51,7 @@ impl World {
             return Err(self.told(team));
         }
         let (policy, slot) = (self.policy(), Some(self.wait_slot()));
-        let waits_for = |awaited: i32| WaitRecord {
-            call: call as u32,
-            team: team.handle(),
-            awaited,
-            address: 0,
-            detail: bytes as u64,
-        };
+        let waits_for = |awaited: i32| wait_record(team, call as u32, awaited, bytes as u64);
         if is_root {
             if dest.cast_const() != source {
                 // SAFETY: both were checked.

@@ -3,6 +3,8 @@ use super::barrier::AHEAD;
 use super::reduce::{ElementKind, ReduceOp, Reducer, type_tag};
 use super::slot::Announced;
 use crate::error::{Call, count_bytes};
+use crate::job::Made;
+use crate::sync::tag;
 use std::fmt;
 
 /// Set in an argument of which nobody but a comparison makes anything.
@@ -37,23 +39,16 @@ pub(crate) fn of_strides(dst: isize, sst: isize) -> u64 {
     half(dst) << 32 | half(sst)
 }
 
-/// How a team is split.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Split {
-    Strided { start: i64, stride: i64 },
-    Grid { xrange: i32 },
-    Listed { sign: u32 },
-}
-
 /// Where in the argument of a split its kind stands.
 const SPLIT: u32 = 61;
 
-pub(crate) fn of_split(split: Split) -> u64 {
-    let (kind, value) = match split {
+/// How a team is made; `list` stands for the members of one that is made of a list.
+pub(crate) fn of_split(made: Made, list: u64) -> u64 {
+    let (kind, value) = match made {
         // The start is a PE's number in its team, and so is what the stride leads to, unless nobody looks at it.
-        Split::Strided { start, stride } => (0, (start as u64 & 0xffff) << 32 | u64::from(stride as u32)),
-        Split::Grid { xrange } => (1, u64::from(xrange as u32)),
-        Split::Listed { sign } => (2, sign.into()),
+        Made::Strided([start, stride, _]) => (0, (start as u64 & 0xffff) << 32 | u64::from(stride as u32)),
+        Made::Row(xrange) | Made::Column(xrange) => (1, u64::from(xrange as u32)),
+        _ => (2, tag(&[list]).into()),
     };
     kind << SPLIT | value
 }

@@ -101,7 +101,7 @@ impl World {
     /// Waits for members that are far behind.
     fn catch_up(&self, team: &Team, line: &SyncLine, call: u32, detail: u64, epoch: Epoch) {
         let call = call & !(REFUSED | AHEAD);
-        let record = || WaitRecord { call, team: team.handle(), awaited: -1, address: 0, detail };
+        let record = || wait_record(team, call, -1, detail);
         team.saw(line.wait_for_room(epoch.number, self.policy(), Some(self.wait_slot()), record));
     }
 
@@ -119,8 +119,7 @@ impl World {
             Some(true) if !(is_exact(call) && self.differ(team, epoch.number)) => line.release(epoch.number),
             Some(_) => self.part(team, line, epoch.number),
         }
-        let record =
-            || WaitRecord { call: call as u32, team: team.handle(), awaited: -1, address: 0, detail };
+        let record = || wait_record(team, call as u32, -1, detail);
         let agreed = line.wait(epoch.number, self.policy(), Some(self.wait_slot()), record);
         team.saw(epoch.number);
         if agreed == Agreement::Same {
@@ -337,6 +336,12 @@ pub(super) fn disagreement(
         );
     }
     format!("{text}; {SAME_CALLS}")
+}
+
+/// What a member notes that waits for PE `awaited`, or for any, in a call of this team.
+pub(crate) fn wait_record(team: &Team, call: u32, awaited: i32, detail: u64) -> WaitRecord {
+    let (team, members) = (team.handle(), team.members());
+    WaitRecord { call, team, awaited, detail, members, ..WaitRecord::default() }
 }
 
 /// Whether members compare more than tags.

@@ -108,7 +108,7 @@ impl Request {
     pub fn record(&self, executed: u64) -> WaitRecord {
         let Request { op, flags, small, ctx, pe, a, .. } = *self;
         let call = u32::from_le_bytes([op, flags, small, 0]);
-        WaitRecord { call, team: ctx, awaited: pe, address: a[0], detail: executed }
+        WaitRecord { call, team: ctx, awaited: pe, address: a[0], detail: executed, ..WaitRecord::default() }
     }
 
     /// The request of such a record, as far as it is told there.

@@ -103,7 +103,8 @@ impl Shared {
         let mut naps = Naps::new(&self.done);
         // Other threads of a block have run before this sleeps; the proxy may only want this CPU.
         let mut yields = if in_fiber() && self.policy.crowded() { YIELDS } else { 0 };
-        let record = || WaitRecord { call: Call::Proxy as u32, team: -1, awaited: -1, address: 0, detail };
+        let (call, none) = (Call::Proxy as u32, WaitRecord::default());
+        let record = || WaitRecord { call, team: -1, awaited: -1, detail, ..none };
         wait_for(
             &self.policy,
             Some(wait_slot(&*self.boot)),

@@ -36,7 +36,14 @@ pub struct What {
 impl What {
     fn record(&self, awaited: i32, detail: u64) -> WaitRecord {
         let call = self.call as u32 | dushmem_core::job::IN_STREAM;
-        WaitRecord { call, team: self.team, awaited, address: self.address as u64, detail }
+        WaitRecord {
+            call,
+            team: self.team,
+            awaited,
+            address: self.address as u64,
+            detail,
+            ..WaitRecord::default()
+        }
     }
 }
 

@@ -95,7 +95,8 @@ fn all(pe: &Pe, mode: Mode) {
                 team: -1,
                 awaited: -1,
                 address: at as u64,
-                detail: kept
+                detail: kept,
+                ..WaitRecord::default()
             }
         );
         let mut bytes = [0; 16];

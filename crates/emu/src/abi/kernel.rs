@@ -1,7 +1,8 @@
 //! What the device API's headers ask of the library on the CPU.
 use crate::kernel::{self, Collective};
 use dushmem_core::coll::kernel_calls::KernelCall;
-use std::ffi::{CStr, c_char, c_int, c_void};
+use dushmem_core::job::{Kind, Wanted};
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
 /// # Safety
 /// `text` is a string literal of the program, or null.
@@ -126,7 +127,8 @@ pub unsafe extern "C" fn dushmem_emu_overlap(
 }
 
 /// Waits until `ready(closure)` isn't 0; it looks at own memory at `address`. Other GPU threads of the block run
-/// meanwhile. Hang reports name `call` and `detail`.
+/// meanwhile. Hang reports name `call`, and what is wanted of the word, where `kind` says so: its bytes, 0x100 if it is signed,
+/// the comparison from bit 16 on; it is compared with `value`.
 ///
 /// # Safety
 /// `call` is a string literal; `ready` may be called with `closure` by this thread.
@@ -134,14 +136,26 @@ pub unsafe extern "C" fn dushmem_emu_overlap(
 pub unsafe extern "C" fn dushmem_emu_wait(
     call: *const c_char,
     address: *const c_void,
-    detail: u64,
+    kind: c_uint,
+    value: u64,
     ready: unsafe extern "C" fn(*mut c_void) -> c_int,
     closure: *mut c_void,
 ) {
     // SAFETY: as the caller promises.
     let call = unsafe { literal(call) };
     // SAFETY: as the caller promises.
-    kernel::wait(call, address as usize, detail, || unsafe { ready(closure) } != 0);
+    kernel::wait(call, address as usize, wanted(kind, value), || unsafe { ready(closure) } != 0);
+}
+
+fn wanted(kind: c_uint, value: u64) -> Wanted {
+    let [bytes, signed, cmp, _] = kind.to_le_bytes();
+    match bytes {
+        0 => Wanted::default(),
+        _ => {
+            let kind = Some(Kind { bytes, signed: signed != 0 });
+            Wanted { kind, cmp, value: Some(value), ..Wanted::default() }
+        }
+    }
 }
 
 /// A collective, as the header describes it.

@@ -168,7 +168,7 @@ const LOOK_AGAIN: Duration = Duration::from_micros(20);
 /// What a wait of the engine does in a GPU thread.
 pub(super) fn give_way(giving: Giving<'_>) -> Yielded {
     match giving {
-        Giving::Wait(record) => turn(What::call(record.call), record.address),
+        Giving::Wait(record) => turn(What::call(record.number()), record.address),
         Giving::Look => turn(What::TEST, 0),
         Giving::Ended => {
             let block = ACTIVE.get();

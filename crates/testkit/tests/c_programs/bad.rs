@@ -129,7 +129,7 @@ const ENDS: &[Ends] = &[
     (
         "leaves_as_root",
         1,
-        &["dushrun: PE 2 ", "left without finalize", "waits in broadcast (world team) for PE 2"],
+        &["dushrun: PE 2 ", "left without finalize", "waits in broadcast (TEAM_WORLD) for PE 2"],
     ),
     ("aborts", 134, &["dushrun: PE 2 ", "was ended by SIGABRT"]),
     ("crashes", 139, &["dushrun: PE 2 ", "was ended by SIGSEGV"]),

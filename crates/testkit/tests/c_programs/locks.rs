@@ -14,8 +14,8 @@ pub fn add(trials: &mut Vec<Trial>) {
             let outcome = hangs.words("lock_kept").run();
             assert!(outcome.code != 0, "{outcome:#?}");
             let told: Vec<&str> =
-                outcome.stderr.lines().filter(|line| line.contains(" waits in set_lock ")).collect();
-            let held = |line: &&str| line.contains(" on the lock at 0x") && line.contains(", held by PE 0, ");
+                outcome.stderr.lines().filter(|line| line.contains(" waits in set_lock(")).collect();
+            let held = |line: &&str| line.contains("(lock = heap + ") && line.contains(", held by PE 0, ");
             assert!(told.len() == pes - 1 && told.iter().all(held), "{outcome:#?}");
         }
     }));

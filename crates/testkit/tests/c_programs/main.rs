@@ -5,6 +5,7 @@
 //! profile. A program is compiled once for all tests that run it.
 mod bad;
 mod build;
+mod hangs;
 mod life;
 mod limits;
 mod locks;
@@ -43,6 +44,7 @@ fn main() {
     bad::add(&mut trials);
     mismatch::add(&mut trials);
     locks::add(&mut trials);
+    hangs::add(&mut trials);
     tools::add(&mut trials);
     older::add(&mut trials);
     traps::add(&mut trials);

@@ -2,8 +2,9 @@
 use super::{Job, Pe};
 use crate::error::TIMED_OUT;
 use crate::hang;
+use crate::keeper::Keeper;
 use dushmem_boot::job::PeState;
-use dushmem_os::process::{Ended, Halt, halt};
+use dushmem_os::process::{Ended, Halt, children, halt};
 use dushmem_os::signal::{self, number as sig};
 
 /// So many PEs are told of when the user ends the job.
@@ -71,6 +72,32 @@ impl Job<'_> {
         match self.halted(pe) {
             Some((pid, halt)) => format!("{begin} {}", hang::halted(&self.page, pe, pid, halt)),
             None => format!("{begin} {}", hang::whereabouts(&self.page, pe)),
+        }
+    }
+
+    /// Says which PEs wait for each other for ever, if there are any.
+    pub(super) fn look_for_circles(&mut self) {
+        let mut circles = std::mem::take(&mut self.circles);
+        let over: Vec<bool> = self.pes.iter().map(|pe| pe.ended.is_some()).collect();
+        let runs = |pe: usize| {
+            (self.pes[pe].lost.is_none() && self.halted(pe).is_none()).then(|| self.shown_pid(pe))
+        };
+        let keeper = self.gpus.keeper.as_ref().map(Keeper::pid);
+        // Orphans of PEs are children of dushrun's.
+        let alone =
+            || children().into_iter().all(|pid| self.by_pid.contains_key(&pid) || keeper == Some(pid));
+        let found = circles.look(&self.page, &over, runs, alone);
+        self.circles = circles;
+        let Some(stuck) = found else { return };
+        self.output.pump();
+        self.output.say(
+            "dushrun: these PEs wait for each other, and no other PE can end that; only a handler of a signal still might:",
+        );
+        for pe in stuck.iter().take(SHOWN) {
+            self.output.say(&self.whereabouts(*pe));
+        }
+        if stuck.len() > SHOWN {
+            self.output.say(&format!("dushrun: {} more PEs wait so", stuck.len() - SHOWN));
         }
     }
 
