@@ -242,7 +242,7 @@ pub struct JobPage {
 }
 
 /// Version of everything that PEs share by layout: job page, internals.
-pub const SHARED_ABI: u32 = 8;
+pub const SHARED_ABI: u32 = 9;
 
 impl JobPage {
     /// Bytes at the beginning of the node's memory that the job page takes: a multiple of a huge page.
