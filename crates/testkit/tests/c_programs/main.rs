@@ -5,6 +5,7 @@
 //! profile. A program is compiled once for all tests that run it.
 mod bad;
 mod build;
+mod full;
 mod life;
 mod limits;
 mod locks;
@@ -41,6 +42,7 @@ fn main() {
     variants::add(&mut trials);
     surroundings::add(&mut trials);
     bad::add(&mut trials);
+    full::add(&mut trials);
     mismatch::add(&mut trials);
     locks::add(&mut trials);
     tools::add(&mut trials);
