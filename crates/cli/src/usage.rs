@@ -1,6 +1,7 @@
 //! Command lines, and one line about what is wrong with one.
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 use clap::{Arg, Command, Parser};
+use dushmem_boot::env::quoted;
 use dushmem_os::reason::reason;
 use std::error::Error as _;
 use std::ffi::OsString;
@@ -17,10 +18,35 @@ pub enum Stop {
 
 /// Reads `words`, the program's name first.
 pub fn parse<P: Parser>(words: Vec<OsString>) -> Result<P, Stop> {
-    P::try_parse_from(&words).map_err(|error| match error.use_stderr() {
-        false => Stop::Asked(error),
-        true => Stop::Wrong(explain(&error, &P::command(), &words)),
+    // "-1" after an option that takes a value is its value, right or wrong.
+    let mut command = P::command().mut_args(|arg| {
+        let option = arg.get_action().takes_values() && !arg.is_positional();
+        if option { arg.allow_negative_numbers(true) } else { arg }
+    });
+    let read = command.try_get_matches_from_mut(&words).and_then(|matches| P::from_arg_matches(&matches));
+    read.map_err(|error| match error.use_stderr() {
+        false => match words.iter().skip(1).find_map(|word| asks(&word.to_string_lossy(), &command)) {
+            Some(Err(word)) => Stop::Wrong(unknown(&word, &command, &words)),
+            _ => Stop::Asked(error),
+        },
+        true => Stop::Wrong(explain(&error, &command, &words)),
     })
+}
+
+/// Whether a word asks for help or the version; the word, where clap takes it for that by its first letters alone, as `-hosts`.
+fn asks(word: &str, command: &Command) -> Option<Result<(), String>> {
+    if let Some(long) = word.strip_prefix("--") {
+        return ["help", "version"].contains(&long).then_some(Ok(()));
+    }
+    let letters = word.strip_prefix('-')?;
+    let known = |letter| command.get_arguments().find(|arg| arg.get_short() == Some(letter));
+    let takes_value = |letter| known(letter).is_some_and(|arg| arg.get_action().takes_values());
+    let asking =
+        |letter| known(letter).is_some_and(|arg| ["help", "version"].contains(&arg.get_id().as_str()));
+    let at = letters.find(|letter| takes_value(letter) || asking(letter))?;
+    let (letter, rest) = (letters[at..].chars().next()?, &letters[at + 1..]);
+    let all_known = || rest.chars().all(|letter| known(letter).is_some());
+    asking(letter).then(|| if all_known() { Ok(()) } else { Err(word.to_owned()) })
 }
 
 /// Reads this process's command line; ends it, with code 2 where something is wrong.
@@ -76,10 +102,11 @@ fn explain(error: &Error, command: &Command, words: &[OsString]) -> String {
         (ErrorKind::UnknownArgument, _) => format!("{arg}: one argument too many"),
         (ErrorKind::ValueValidation, Some(value)) => {
             let why = error.source().map(ToString::to_string).unwrap_or_default();
-            format!("{name} {value}: {why}")
+            format!("{name} {}: {why}", quoted(&value))
         }
         (ErrorKind::InvalidValue, Some(value)) => {
-            let shown = if name.starts_with('-') { format!("{name} {value}") } else { value };
+            let value = quoted(&value);
+            let shown = if name.starts_with('-') { format!("{name} {value}") } else { value.into_owned() };
             match error.get(ContextKind::ValidValue) {
                 Some(ContextValue::Strings(valid)) => {
                     format!("{shown}: there is no such value; give one of {}", valid.join(", "))
@@ -134,15 +161,20 @@ fn unknown(arg: &str, command: &Command, words: &[OsString]) -> String {
     }
 }
 
+/// The options of a command, with those that clap adds.
+fn options(command: &Command) -> impl Iterator<Item = &Arg> {
+    command.get_arguments().filter(|arg| !arg.is_positional())
+}
+
 /// The option whose name is most like `name`, if one is.
 fn nearest(name: &str, command: &Command) -> Option<String> {
     let mut letters = name.chars();
     if let (Some(letter), None) = (letters.next(), letters.next()) {
         let same = |short: &char| short.eq_ignore_ascii_case(&letter);
-        return command.get_opts().filter_map(Arg::get_short).find(same).map(|short| format!("-{short}"));
+        return options(command).filter_map(Arg::get_short).find(same).map(|short| format!("-{short}"));
     }
     let far = (name.chars().count() / 3).max(2);
-    let longs = command.get_opts().filter_map(Arg::get_long).chain(["help", "version"]);
+    let longs = options(command).filter_map(Arg::get_long);
     let distance = |long: &str| if long.starts_with(name) { 1 } else { edits(name, long) };
     let best = longs.map(|long| (distance(long), long)).min()?;
     (best.0 <= far).then(|| format!("--{}", best.1))
@@ -169,7 +201,7 @@ mod tests {
     use super::*;
 
     #[derive(Debug, Parser)]
-    #[command(name = "tool")]
+    #[command(name = "tool", version = "1")]
     struct Tool {
         /// How long
         #[arg(short = 't', long)]
@@ -196,6 +228,12 @@ mod tests {
     #[test]
     fn one_line_says_what_is_wrong() {
         for (line, text) in [
+            ("-hosts x a", "-hosts: there is no such option; `tool --help` lists them"),
+            ("-help a", "-help: there is no such option; did you mean --help?"),
+            ("-version", "-version: there is no such option; did you mean --version?"),
+            ("-bindx=3 a", "-bindx: there is no such option; did you mean --bind?"),
+            ("--bind -1 a", "--bind -1: there is no such value; give one of left, right"),
+            ("--jsn a", "--jsn: there is no such option; did you mean --json?"),
             ("--tiemout 3 a", "--tiemout: there is no such option; did you mean --timeout?"),
             ("--time=3 a", "--time: there is no such option; did you mean --timeout?"),
             ("-bind left a", "-bind: there is no such option; did you mean --bind?"),
@@ -214,12 +252,18 @@ mod tests {
             assert_eq!(wrong(line), text, "{line}");
         }
         assert!(wrong("-t x a").starts_with("-t x: invalid digit"), "{}", wrong("-t x a"));
+        assert!(wrong("-t -1 a").starts_with("-t -1: -1 is not in"), "{}", wrong("-t -1 a"));
+        let with_blank = ["tool", "--bind", "left ", "a"].map(OsString::from).to_vec();
+        let told = |words| format!("{:?}", parse::<Tool>(words).unwrap_err());
+        assert!(told(with_blank).contains(r#"--bind \"left \": there is no"#));
     }
 
     #[test]
     fn help_is_no_error() {
-        let words = ["tool", "--help"].map(OsString::from).to_vec();
-        assert!(matches!(parse::<Tool>(words), Err(Stop::Asked(_))));
+        for word in ["--help", "-h", "-V", "-hV"] {
+            let words = ["tool", word].map(OsString::from).to_vec();
+            assert!(matches!(parse::<Tool>(words), Err(Stop::Asked(_))), "{word}");
+        }
     }
 
     #[test]

@@ -76,6 +76,34 @@ fn what_init_would_refuse_is_an_error() {
 }
 
 #[test]
+fn what_only_the_emulator_reads_is_checked_and_shown() {
+    for (name, value, why) in [
+        ("SEED", "x", "not a whole number from 0 to 18446744073709551615"),
+        ("STACK", "1K", "a size from 64K to 1G is needed"),
+        ("THREADS", "warps", "neither fibers nor os"),
+        ("WATCHDOG", "soon", "not a number of seconds"),
+        ("WARP", "16", "a warp has 32 or 64 lanes"),
+        ("DEVICES", "0", "not a whole number from 1 to 4096"),
+    ] {
+        let name = format!("DUSHMEM_EMU_{name}");
+        let outcome = Job::of(&tools::program("dushinfo")).env(&name, value).run();
+        let (line, error) =
+            (format!("{name} = {value}  ({name})\n"), format!("error: {name}={value}: {why}"));
+        assert!(outcome.code == 1 && outcome.stdout.contains(&error), "{outcome:?}");
+        assert!(outcome.stdout.contains(&line), "{outcome:?}");
+    }
+}
+
+#[test]
+fn blanks_around_a_value_are_seen() {
+    let info = |value: &str| Job::of(&tools::program("dushinfo")).env("DUSHMEM_GPU_SHARE", value).run();
+    let shown = info("plain ").success().stdout;
+    assert!(shown.contains("DUSHMEM_GPU_SHARE = \"plain \"  (DUSHMEM_GPU_SHARE)\n"), "{shown}");
+    let refused = info(" all");
+    assert!(refused.stdout.contains("error: DUSHMEM_GPU_SHARE=\" all\": write mps"), "{refused:?}");
+}
+
+#[test]
 fn output_that_cannot_be_written_is_an_error() {
     for (program, words, code) in [
         ("dushinfo", "", 1),

@@ -72,6 +72,12 @@ fn wrong_use_is_explained() {
         ("--ppn 2 true", "--ppn: there is no such option; did you mean --np?"),
         ("--timeuot 2 true", "did you mean --timeout?"),
         ("-timeout 2 true", "-timeout: there is no such option; did you mean --timeout?"),
+        ("--timeout -1 true", "--timeout -1: give a time above 0 as 30, 2.5, 90s, 5m or 1h"),
+        ("--bind -1 true", "--bind -1: give none, cpu, spread"),
+        ("--gpu-share -1 true", "--gpu-share -1: give mps, plain or auto"),
+        ("-hosts x", "-hosts is an option of MPICH's launcher; leave it out"),
+        ("-hlep true", "-hlep: there is no such option; did you mean --help?"),
+        ("-Version", "-Version: there is no such option; did you mean --version?"),
         ("--gdb=x true", "--gdb x: give the number of a PE"),
         ("-n 1 -x DUSHMEM_TEST_UNSET true", "DUSHMEM_TEST_UNSET is not set in this environment"),
         ("-n 1 true : -n 1 --timeout 3 true", "--timeout counts for the whole job"),
@@ -86,6 +92,17 @@ fn wrong_use_is_explained() {
         assert!(outcome.code == 125 && line.is_some_and(|line| !line.contains('\n')), "{words}: {outcome:?}");
         assert!(outcome.stderr.contains(what), "{words}: {outcome:?}");
     }
+}
+
+#[test]
+fn blanks_about_a_value_do_no_harm_and_are_shown() {
+    let job = |options: [&str; 2]| Job::dushrun().args(options).words("-n 1 echo x").run();
+    for options in
+        [["--gpu-share", "plain "], ["--bind", " none"], ["--gpu-bind", "none "], ["--timeout", " 50 "]]
+    {
+        assert_eq!(job(options).success().stdout, "x\n", "{options:?}");
+    }
+    job(["--gpu-share", "plan "]).failure(125, &["--gpu-share \"plan \": give mps, plain or auto"]);
 }
 
 #[test]

@@ -42,7 +42,10 @@ fn limits_are_kept_or_named() {
     // The soft limit on open files is raised where the hard one allows, for dushrun alone.
     let outcome = shell("ulimit -S -n 16; RUN", "'sh=ulimit -n'");
     assert_eq!((outcome.code, &*outcome.stdout), (0, "16\n16\n16\n"), "{outcome:?}");
-    shell("ulimit -n 9; RUN", "join").failure(125, &["open files"]);
+    for limit in 5..=12 {
+        let told = format!("Too many open files: the limit is {limit} a process; raise it (ulimit -n)");
+        shell(&format!("ulimit -n {limit}; RUN"), "join").failure(125, &[&told]);
+    }
     // Less than a job's memory, which is a file for the kernel.
     let outcome = shell("ulimit -f 100; RUN 2>&1 | cat >&2; exit 125", "join");
     outcome.failure(125, &["limit on file sizes is", "raise it (ulimit -f)"]);

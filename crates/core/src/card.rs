@@ -1,9 +1,11 @@
 //! What a PE tells the others at init before the layout is fixed, and whether they can live together.
+use crate::alike::{self, Told};
 use crate::bootstrap::Bootstrap;
 use crate::device::Device;
-use crate::env::Settings;
+use crate::env::{Settings, TransportKind, Words};
 use crate::error::{Error, Result};
 use crate::job::SHARED_ABI;
+use crate::size::Size;
 use crate::statics::{self, Offer, Refusal};
 use bytemuck::{Pod, Zeroable};
 
@@ -14,14 +16,14 @@ pub(crate) struct Card {
     abi: u32,
     /// 1: offers its globals.
     pub(crate) flags: u32,
-    heap: u64,
-    team_slots: u64,
+    heap: Told,
+    team_slots: Told,
     static_len: u64,
     pub(crate) static_identity: u64,
     /// Bytes of globals that this process has moved into the node's memory before.
     pub(crate) moved: u64,
     /// Whether peers are mapped: [`TransportKind`].
-    transport: u64,
+    transport: Told,
     /// CPUs that this PE counts with.
     pub(crate) cpus: u64,
     /// First letters of the name of the device whose memory it uses; 0: of none.
@@ -49,12 +51,12 @@ pub(crate) fn exchange(
     let mine = Card {
         abi: SHARED_ABI,
         flags: offered.is_ok().into(),
-        heap: settings.heap_size,
-        team_slots: settings.team_slots as u64,
+        heap: Told::new(settings, "SYMMETRIC_SIZE", settings.heap_size),
+        team_slots: Told::new(settings, "TEAM_SLOTS", settings.team_slots as u64),
         static_len: offer.len as u64,
         static_identity: offer.identity,
         moved: statics::moved() as u64,
-        transport: settings.transport as u64,
+        transport: Told::new(settings, "TRANSPORT", settings.transport.into()),
         cpus: cpus(settings) as u64,
         device: kind,
     };
@@ -63,19 +65,20 @@ pub(crate) fn exchange(
         .iter()
         .map(|bytes| bytemuck::pod_read_unaligned(bytes))
         .collect();
-    let differs =
-        |what: &str, value: fn(&Card) -> u64| match cards.iter().position(|c| value(c) != value(&cards[0])) {
-            None => Ok(()),
-            Some(pe) => {
-                let (all, other) = (value(&cards[0]), value(&cards[pe]));
-                let text = format!("{what}: PE 0 has {all}, PE {pe} has {other}; start all PEs alike");
-                Err(Error::Disagreement { text })
-            }
-        };
-    differs("version of the shared memory (PEs use different builds of the library)", |c| c.abi.into())?;
-    differs("DUSHMEM_SYMMETRIC_SIZE in bytes", |c| c.heap)?;
-    differs("DUSHMEM_TEAM_SLOTS", |c| c.team_slots)?;
-    differs("DUSHMEM_TRANSPORT (0: shm, 1: loopback)", |c| c.transport)?;
+    if let Some(pe) = cards.iter().position(|card| card.abi != cards[0].abi) {
+        let (all, other) = (cards[0].abi, cards[pe].abi);
+        let text = format!(
+            "version of the shared memory (PEs use different builds of the library): PE 0 has {all}, PE {pe} has {other}; \
+             start all PEs alike"
+        );
+        return Err(Error::Disagreement { text });
+    }
+    let check = |setting: &str, show: fn(u64) -> String, told: fn(&Card) -> Told| {
+        alike::check(setting, show, &cards.iter().map(told).collect::<Vec<_>>())
+    };
+    check("SYMMETRIC_SIZE", Size::show, |card| card.heap)?;
+    check("TEAM_SLOTS", |slots| slots.to_string(), |card| card.team_slots)?;
+    check("TRANSPORT", TransportKind::word_of, |card| card.transport)?;
     if let Some(pe) = cards.iter().position(|card| card.device != cards[0].device) {
         let show = |card: &Card| match card.device {
             0 => "none".to_owned(),

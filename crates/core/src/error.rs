@@ -450,9 +450,9 @@ impl Error {
 }
 
 /// The one line about a failed call that ends the job or is printed: everything that somebody who looks after
-/// many jobs needs. `pe` is `None` before there is a job.
+/// many jobs needs, with settings called as they were set. `pe` is `None` before there is a job.
 pub fn line(pe: Option<usize>, call: &str, text: &dyn core::fmt::Display) -> String {
-    let host = dushmem_os::symbols::host_name();
+    let (host, text) = (dushmem_os::symbols::host_name(), crate::env::as_set(&text.to_string()));
     match pe {
         Some(pe) => format!("dushmem: PE {pe} (host {host}): {call}: {text}"),
         None => format!("dushmem: (host {host}): {call}: {text}"),

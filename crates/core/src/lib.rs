@@ -3,6 +3,7 @@
 //! Names of the three C families do not occur here, and neither do system calls. Symmetric memory is
 //! written concurrently by other PEs, so it is only ever touched through raw pointers and atomics.
 
+mod alike;
 pub mod amo;
 pub mod atomics;
 pub mod bootstrap;

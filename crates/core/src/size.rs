@@ -49,6 +49,22 @@ impl Size {
         }
     }
 
+    /// The least round size of at least `bytes`, as messages recommend it: whole megabytes, and above 1G not more than a
+    /// thousandth more than has to be.
+    pub fn round_up(bytes: u64) -> u64 {
+        bytes.checked_next_multiple_of(Size::step(bytes)).unwrap_or(bytes)
+    }
+
+    /// The largest round size of at most `bytes`.
+    pub fn round_down(bytes: u64) -> u64 {
+        bytes - bytes % Size::step(bytes)
+    }
+
+    /// From one round size of about `bytes` to the next.
+    fn step(bytes: u64) -> u64 {
+        (bytes >> 10).checked_next_power_of_two().unwrap_or(1).max(1 << 20)
+    }
+
     /// `bytes` in the largest unit that divides it, as an environment variable takes it.
     pub fn show(bytes: u64) -> String {
         [("T", 40), ("G", 30), ("M", 20), ("K", 10)]
@@ -97,6 +113,23 @@ mod tests {
             "4096 bytes",
         ] {
             assert!(bytes(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn round_sizes_are_next_to_what_is_needed() {
+        for (bytes, up, down) in [
+            (1, "1M", "0"),
+            (8 << 20, "8M", "8M"),
+            ((8 << 20) + 1, "9M", "8M"),
+            (1 << 30, "1G", "1G"),
+            ((3 << 30) + 64, "3076M", "3G"),
+            (5 << 40, "5T", "5T"),
+        ] {
+            assert_eq!(
+                (Size::show(Size::round_up(bytes)), Size::show(Size::round_down(bytes))),
+                (up.into(), down.into())
+            );
         }
     }
 

@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::size::Size;
 use crate::statics::Placed;
 use dushmem_os::memory::{self, HUGE, Mapping};
+use dushmem_os::reason::reason;
 use std::os::fd::BorrowedFd;
 
 /// First address of the host window: clear of executables, libraries, stacks and sanitizer shadows.
@@ -44,6 +45,12 @@ impl Layout {
     /// Bytes from one slice to the next.
     pub fn stride(&self) -> Option<usize> {
         self.heap_at().checked_add(self.heap)?.checked_next_power_of_two().map(|s| s.max(HUGE))
+    }
+
+    /// Bytes of the largest heap that the window has room for.
+    pub fn largest_heap(&self) -> usize {
+        let layout = Layout { heap: HUGE, ..*self };
+        (1usize << (HOST_LIMIT / layout.pes).ilog2()).saturating_sub(layout.heap_at())
     }
 
     /// Slices begin at multiples of this in every process.
@@ -87,7 +94,7 @@ impl Window {
         };
         let system = |e: std::io::Error| Error::System {
             what: "mapping the symmetric memory".into(),
-            why: e.to_string(),
+            why: reason(&e),
         };
         let n = layout.pes;
         let (stride, total) = layout
@@ -95,8 +102,7 @@ impl Window {
             .and_then(|stride| Some((stride, stride.checked_mul(n)?)))
             .filter(|(_, total)| *total <= HOST_LIMIT)
             .ok_or_else(|| {
-                let most = HOST_LIMIT / n / 2;
-                let size = Size::show(1 << most.ilog2());
+                let size = Size::show(Size::round_down(layout.largest_heap() as u64));
                 too_large(format!(
                     "that is more than the window for symmetric memory; set it to {size} or less"
                 ))
@@ -337,5 +343,11 @@ mod tests {
         let fd = memory::memfd("window").unwrap();
         let error = Window::map(fd.as_fd(), 0, &layout(64, 1 << 46), false).unwrap_err();
         assert!(error.to_string().contains("DUSHMEM_SYMMETRIC_SIZE"), "{error}");
+        // What it says fits, and the next round size does not.
+        let text = error.to_string();
+        let size = text.split("set it to ").nth(1).and_then(|rest| rest.split(' ').next()).expect("a size");
+        let most = Size::parse(size).unwrap().bytes as usize;
+        let fits = |heap: usize| layout(64, heap).stride().is_some_and(|stride| stride * 64 <= HOST_LIMIT);
+        assert!(fits(most) && !fits(most + (most >> 9)), "{error}");
     }
 }

@@ -99,6 +99,7 @@ impl World {
     /// Joins the job that `boot` knows of. Collective over all its PEs.
     pub fn init(boot: Arc<dyn Bootstrap>, settings: &Settings, options: InitOptions) -> Result<Arc<World>> {
         let (me, n) = boot.place();
+        crate::env::keep(&settings.names);
         if settings.attach_delay > 0 {
             let (pid, seconds) = (dushmem_os::fault::pid(), settings.attach_delay);
             dushmem_os::say::say(&format!(

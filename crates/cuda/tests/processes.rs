@@ -2,8 +2,9 @@
 mod common;
 use dushmem_core::bootstrap::Bootstrap;
 use dushmem_core::device_heap::driver::Sharing;
-use dushmem_core::env::Settings;
+use dushmem_core::env::{HeapKind, Settings};
 use dushmem_core::error::Call;
+use dushmem_core::size::Size;
 use dushmem_core::window::DEVICE_BASE;
 use dushmem_core::world::{InitOptions, World};
 use dushmem_cuda::Cuda;
@@ -80,6 +81,50 @@ pe_test!(a_pe_without_a_device_is_named_by_all_with_its_reason, 3, |boot| {
     let (me, _) = boot.place();
     let error = without_device(boot, "CUDA_ERROR_DEVICE_UNAVAILABLE");
     assert_eq!(error.contains("PE 1 can't use its device: making the context of GPU 0"), me != 1, "{error}");
+});
+
+// What a heap of a device that is full is to be set to is enough, and the next smaller size is not.
+pe_test!(a_bound_that_is_said_to_be_enough, 2, |boot| {
+    common::choose(&[]);
+    let request = (70 << 20) + 1;
+    let with = |bound: u64| {
+        let mut settings = Settings { heap_size: 16 << 20, team_slots: 16, ..Settings::defaults() };
+        settings.device_heap = Some(bound);
+        let options = InitOptions { static_data: false, thread_pe: false, device: Some(&Cuda) };
+        let world = World::init(Arc::clone(&boot), &settings, options).unwrap();
+        let block = world.malloc_on(HeapKind::Device, request).map(drop).map_err(|error| error.to_string());
+        common::finalize(world);
+        block
+    };
+    let told = with(64 << 20).expect_err("it is full");
+    let size = told.split("set DUSHMEM_DEVICE_HEAP_SIZE to ").nth(1).and_then(|rest| rest.split(' ').next());
+    let bound = Size::parse(size.unwrap_or_else(|| panic!("{told}"))).unwrap().bytes;
+    assert_eq!(with(bound), Ok(()), "{told}");
+    assert!(with(Size::round_down(bound - 1)).is_err(), "{told}");
+});
+
+// Members that disagree are told the values as one writes them.
+pe_test!(settings_that_differ, 2, |boot| {
+    common::choose(&[]);
+    let (me, _) = boot.place();
+    let differ = |change: fn(&mut Settings), text: &str| {
+        let mut settings = Settings { heap_size: 16 << 20, team_slots: 16, ..Settings::defaults() };
+        if me == 1 {
+            change(&mut settings);
+        }
+        let options = InitOptions { static_data: false, thread_pe: false, device: Some(&Cuda) };
+        let bound = World::init(Arc::clone(&boot), &settings, options)
+            .and_then(|world| world.bind_device(Call::Malloc, true).map(drop));
+        assert_eq!(bound.unwrap_err().to_string(), format!("PEs disagree: {text}; start all PEs alike"));
+    };
+    differ(
+        |settings| settings.heap_kind = HeapKind::Host,
+        "DUSHMEM_HEAP_KIND: PE 0 has device, PE 1 has host",
+    );
+    differ(
+        |settings| settings.device_heap = Some(64 << 20),
+        "DUSHMEM_DEVICE_HEAP_SIZE: PE 0 has no bound, PE 1 has 64M",
+    );
 });
 
 pe_test!(a_server_of_mps_that_is_not_ready_yet, 2, |boot| {

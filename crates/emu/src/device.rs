@@ -3,7 +3,8 @@
 //! All of them are this machine's CPUs and memory; they exist so that a program that gives every PE its
 //! own device finds one. Each has its own default stream.
 use crate::error::{Code, Failure, Result};
-use dushmem_core::env::EMU_DEVICES_MAX;
+pub use dushmem_core::env::Threads;
+use dushmem_core::env::{self, EMU_DEVICES_MAX, Get};
 use dushmem_core::wait::SpinPolicy;
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,9 +50,7 @@ fn counter() -> &'static AtomicU32 {
     COUNT.get_or_init(|| {
         let asked = std::env::var("DUSHMEM_EMU_DEVICES").ok();
         let (count, complaint) = asked.map_or((DEFAULT_DEVICES, None), |text| read_count(&text));
-        // Once a job is enough.
-        let first = std::env::var("DUSHMEM_PE").map_or(true, |pe| pe == "0");
-        complaint.filter(|_| first).into_iter().for_each(|line| dushmem_os::say::say(&line));
+        complaint.into_iter().for_each(|line| say_once(&line));
         AtomicU32::new(count)
     })
 }
@@ -67,6 +66,22 @@ fn read_count(text: &str) -> (u32, Option<String>) {
         )
     };
     (count, (!right).then(complaint))
+}
+
+/// What the environment says, where a program may run without a job: `usual` where that can't be right, which is told.
+/// `init` refuses it.
+pub(crate) fn setting<T>(read: fn(Get<'_>) -> dushmem_core::error::Result<T>, usual: T, told: &str) -> T {
+    read(&env::variable).unwrap_or_else(|error| {
+        say_once(&format!("dushmem: {error}; {told}"));
+        usual
+    })
+}
+
+/// Once a job is enough.
+fn say_once(line: &str) {
+    if std::env::var("DUSHMEM_PE").map_or(true, |pe| pe == "0") {
+        dushmem_os::say::say(line);
+    }
 }
 
 /// Number of devices.
@@ -99,27 +114,7 @@ pub fn parallel_blocks() -> u32 {
 /// Threads of a warp: 32, or 64 if `DUSHMEM_EMU_WARP` says so.
 pub fn warp() -> u32 {
     static WIDTH: OnceLock<u32> = OnceLock::new();
-    *WIDTH.get_or_init(|| match std::env::var("DUSHMEM_EMU_WARP") {
-        Err(_) => 32,
-        Ok(text) => match text.trim() {
-            "" | "32" => 32,
-            "64" => 64,
-            other => {
-                let line = format!("dushmem: DUSHMEM_EMU_WARP={other}: a warp has 32 or 64 lanes; 32 it is");
-                dushmem_os::say::say(&line);
-                32
-            }
-        },
-    })
-}
-
-/// What a GPU thread is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Threads {
-    /// A fiber.
-    Fibers,
-    /// An OS thread.
-    Os,
+    *WIDTH.get_or_init(|| setting(env::emu_warp, env::EMU_WARP, "32 it is"))
 }
 
 /// The variable that says what GPU threads are.
@@ -128,21 +123,7 @@ pub const THREADS_VARIABLE: &str = "DUSHMEM_EMU_THREADS";
 /// What GPU threads shall be; None: what their program was compiled for.
 pub fn threads() -> Option<Threads> {
     static THREADS: OnceLock<Option<Threads>> = OnceLock::new();
-    *THREADS.get_or_init(|| {
-        let text = std::env::var(THREADS_VARIABLE).unwrap_or_default();
-        match text.trim() {
-            "" => None,
-            "os" => Some(Threads::Os),
-            "fibers" => Some(Threads::Fibers),
-            other => {
-                dushmem_os::say::say(&format!(
-                    "dushmem: {THREADS_VARIABLE} = {other}: neither fibers nor os; taking what the program was \
-                     compiled for"
-                ));
-                None
-            }
-        }
-    })
+    *THREADS.get_or_init(|| setting(env::emu_threads, None, "taking what the program was compiled for"))
 }
 
 /// Devices on which a kernel has failed, with what calls return from then on.

@@ -2,6 +2,8 @@
 //!
 //! A fiber switches straight to the next one. It calls [`switch`] from where the other one did, so that the
 //! processor predicts the returns: with a scheduler in between, each switch cost two mispredictions more.
+use crate::device;
+use dushmem_core::env;
 use dushmem_core::size::Size;
 use std::arch::naked_asm;
 use std::io;
@@ -96,10 +98,6 @@ const FRAME: (usize, usize, usize, usize) = (160, 0, 1, 11);
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 compile_error!("the emulator switches stacks by itself, which it knows how to do on x86-64 and aarch64");
 
-/// Bytes of a stack where nobody says anything. Pages cost memory when touched.
-const DEFAULT: u64 = 256 << 10;
-const LEAST: u64 = 64 << 10;
-const MOST: u64 = 1 << 30;
 /// The variable that says how large stacks are.
 pub const STACK_VARIABLE: &str = "DUSHMEM_EMU_STACK";
 
@@ -107,23 +105,12 @@ pub const STACK_VARIABLE: &str = "DUSHMEM_EMU_STACK";
 pub fn stack_bytes() -> usize {
     static BYTES: OnceLock<usize> = OnceLock::new();
     *BYTES.get_or_init(|| {
-        let page = dushmem_os::memory::page();
-        let asked = std::env::var(STACK_VARIABLE).ok().filter(|text| !text.trim().is_empty());
-        let bytes = match asked.as_deref().map(Size::parse) {
-            None => DEFAULT,
-            Some(Ok(size)) if (LEAST..=MOST).contains(&size.bytes) => size.bytes,
-            Some(_) => {
-                let value = asked.unwrap_or_default();
-                dushmem_os::say::say(&format!(
-                    "dushmem: {STACK_VARIABLE} = {value}: a size from {} to {} is needed; taking {}",
-                    Size::show(LEAST),
-                    Size::show(MOST),
-                    Size::show(DEFAULT)
-                ));
-                DEFAULT
-            }
-        };
-        (bytes as usize).next_multiple_of(page)
+        let bytes = device::setting(
+            env::emu_stack,
+            env::EMU_STACK,
+            &format!("taking {}", Size::show(env::EMU_STACK)),
+        );
+        (bytes as usize).next_multiple_of(dushmem_os::memory::page())
     })
 }
 

@@ -1,26 +1,12 @@
 //! Random orders that a seed repeats: `DUSHMEM_EMU_SEED`.
+use crate::device;
+use dushmem_core::env;
 use std::sync::OnceLock;
-
-/// The variable with the seed.
-pub const SEED_VARIABLE: &str = "DUSHMEM_EMU_SEED";
 
 /// The seed, if one is set: a number that a program's threads and blocks are shuffled by.
 pub fn seed() -> Option<u64> {
     static SEED: OnceLock<Option<u64>> = OnceLock::new();
-    *SEED.get_or_init(|| {
-        let text = std::env::var(SEED_VARIABLE).ok()?;
-        let text = text.trim();
-        if text.is_empty() {
-            return None;
-        }
-        let seed = text.parse();
-        if seed.is_err() {
-            dushmem_os::say::say(&format!(
-                "dushmem: {SEED_VARIABLE} = {text}: not a number; GPU threads run in their usual order"
-            ));
-        }
-        seed.ok()
-    })
+    *SEED.get_or_init(|| device::setting(env::emu_seed, None, "GPU threads run in their usual order"))
 }
 
 /// SplitMix64.

@@ -1,7 +1,9 @@
 //! Blocks that make no progress, and what is said about them.
 use crate::board::{self, Board, Launch, What, lock, unpack};
 use crate::called::Name;
+use crate::device;
 use crate::grid::Dim3;
+use dushmem_core::env;
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::sync::atomic::AtomicBool;
@@ -94,7 +96,6 @@ pub(crate) fn waits(board: &Board) -> String {
 
 /// The variable that says after how many seconds a block that makes no progress is reported.
 pub const WATCHDOG_VARIABLE: &str = "DUSHMEM_EMU_WATCHDOG";
-const DEFAULT: Duration = Duration::from_secs(10);
 /// The watch ends when no block has run for this long; the next one starts it again.
 const LINGER: Duration = Duration::from_secs(20);
 /// Blocks of a launch that a report tells about.
@@ -104,21 +105,8 @@ const TOLD: usize = 3;
 fn limit() -> Option<Duration> {
     static LIMIT: OnceLock<Option<Duration>> = OnceLock::new();
     *LIMIT.get_or_init(|| {
-        let text = std::env::var(WATCHDOG_VARIABLE).unwrap_or_default();
-        let text = text.trim();
-        if text.is_empty() {
-            return Some(DEFAULT);
-        }
-        match text.parse::<f64>().ok().and_then(|s| Duration::try_from_secs_f64(s).ok()) {
-            Some(limit) => (!limit.is_zero()).then_some(limit),
-            None => {
-                let default = DEFAULT.as_secs();
-                dushmem_os::say::say(&format!(
-                    "dushmem: {WATCHDOG_VARIABLE} = {text}: not a number of seconds; taking {default}"
-                ));
-                Some(DEFAULT)
-            }
-        }
+        let usual = env::EMU_WATCHDOG;
+        device::setting(env::emu_watchdog, Some(usual), &format!("taking {}", usual.as_secs()))
     })
 }
 

@@ -94,8 +94,12 @@ fn a_seed_repeats_its_order() {
     let blocks: Vec<&str> = b[120..].iter().filter(|s| s.starts_with('b')).copied().collect();
     assert!(blocks[0] != "b0/0" || blocks[2] != "b1/0" || blocks[4] != "b2/0", "{blocks:?}");
     let bad = program.run("order", &[("DUSHMEM_EMU_SEED", "x")]);
-    let line = "dushmem: DUSHMEM_EMU_SEED = x: not a number; GPU threads run in their usual order\n";
+    let line = "dushmem: DUSHMEM_EMU_SEED=x: not a whole number from 0 to 18446744073709551615; GPU threads run in their \
+                usual order\n";
     assert_eq!((&*text(&bad.stderr), of_one_block(&text(&bad.stdout))), (line, of_one_block(&usual)));
+    // Once a job is enough.
+    let second = program.run("order", &[("DUSHMEM_EMU_SEED", "x"), ("DUSHMEM_PE", "1")]);
+    assert_eq!(text(&second.stderr), "");
 }
 
 #[test]
@@ -169,6 +173,7 @@ fn stacks_can_be_made_larger() {
     }
     let out = program.run("deep", &[("DUSHMEM_EMU_STACK", "1K")]);
     assert!(
-        text(&out.stderr).starts_with("dushmem: DUSHMEM_EMU_STACK = 1K: a size from 64K to 1G is needed")
+        text(&out.stderr)
+            .starts_with("dushmem: DUSHMEM_EMU_STACK=1K: a size from 64K to 1G is needed; taking 256K")
     );
 }

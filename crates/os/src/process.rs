@@ -7,8 +7,6 @@ use std::ptr;
 
 /// Error number of `execve` for a script without a line that names its interpreter.
 pub const NO_INTERPRETER: i32 = libc::ENOEXEC;
-/// Error number of calls that open files, where the process may not open more.
-pub const TOO_MANY_FILES: i32 = libc::EMFILE;
 
 /// Error number of calls that name a process that does not exist.
 pub const NO_PROCESS: i32 = libc::ESRCH;

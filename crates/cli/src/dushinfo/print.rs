@@ -1,6 +1,6 @@
 //! As text for people and as JSON for programs.
 use crate::facts::{Facts, Setting, Value};
-use dushmem_boot::env::VariableKind;
+use dushmem_boot::env::{VariableKind, quoted};
 use dushmem_boot::size::Size;
 use serde_json::{Value as Json, json};
 use std::fmt::Write;
@@ -23,10 +23,11 @@ pub fn text(facts: &Facts, all: bool) -> String {
     let is_set = |setting: &Setting| setting.values.iter().any(|value| value.origin != "default");
     for setting in facts.settings.iter().filter(|s| all || s.has_effect || is_set(s)) {
         let Some((first, others)) = setting.values.split_first() else { continue };
-        let _ = writeln!(out, "{} = {}  ({})", setting.name, first.value, first.origin);
+        let _ = writeln!(out, "{} = {}  ({})", setting.name, quoted(&first.value), first.origin);
         let differs = |v: &&Value| (&v.value, &v.origin) != (&first.value, &first.origin);
         for other in others.iter().filter(differs) {
-            let _ = writeln!(out, "    {}_ names: {}  ({})", other.family, other.value, other.origin);
+            let _ =
+                writeln!(out, "    {}_ names: {}  ({})", other.family, quoted(&other.value), other.origin);
         }
         let none = if setting.has_effect { "" } else { "no effect: " };
         let _ = writeln!(out, "    {none}{}", setting.help);

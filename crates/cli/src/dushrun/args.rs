@@ -3,7 +3,7 @@ use crate::bind::Bind;
 use crate::error::RunError;
 use crate::foreign;
 use crate::gpu_bind::GpuBind;
-use crate::gpus::Share;
+use crate::gpus::{Share, share};
 use clap::{CommandFactory, Parser};
 use dushmem_boot::launch::MAX_PES;
 use dushmem_cli::usage::{self, Stop};
@@ -59,7 +59,7 @@ pub struct Cli {
     /// How PEs share GPUs: mps (a daemon of NVIDIA's, started for this job and ended with it, lets their kernels
     /// run at the same time), plain (they take turns), auto (mps where PEs outnumber GPUs and it is installed).
     /// Without it, as DUSHMEM_GPU_SHARE says, or as the environment has it
-    #[arg(long, value_name = "HOW")]
+    #[arg(long, value_name = "HOW", value_parser = share)]
     pub gpu_share: Option<Share>,
 
     /// GPU of each PE, which then sees no other: none, each (those that are visible here, in turn), or a list as 0,1 or
@@ -173,11 +173,12 @@ fn split(words: Vec<OsString>) -> Vec<Vec<OsString>> {
 }
 
 fn pes(text: &str) -> Result<u32, String> {
-    let number = text.parse().ok().filter(|number| (1..=MAX_PES as u32).contains(number));
+    let number = text.trim().parse().ok().filter(|number| (1..=MAX_PES as u32).contains(number));
     number.ok_or_else(|| format!("give a number of PEs from 1 to {MAX_PES}"))
 }
 
 fn duration(text: &str) -> Result<Duration, String> {
+    let text = text.trim();
     let (number, unit) = match text.strip_suffix(['s', 'm', 'h']) {
         Some(number) if text.ends_with('m') => (number, 60.0),
         Some(number) if text.ends_with('h') => (number, 3600.0),
@@ -192,7 +193,7 @@ fn duration(text: &str) -> Result<Duration, String> {
 fn debugged(text: &str) -> Result<Debugged, String> {
     match text {
         "all" => Ok(Debugged::All),
-        _ => text.parse().map(Debugged::One).map_err(|_| "give the number of a PE".to_owned()),
+        _ => text.trim().parse().map(Debugged::One).map_err(|_| "give the number of a PE".to_owned()),
     }
 }
 

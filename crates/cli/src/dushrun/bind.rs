@@ -19,6 +19,7 @@ impl FromStr for Bind {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Bind, String> {
+        let text = text.trim();
         match text {
             "none" => return Ok(Bind::None),
             "cpu" | "core" => return Ok(Bind::Cpu),

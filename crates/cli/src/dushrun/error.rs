@@ -94,13 +94,6 @@ pub fn start_error(pe: usize, plan: &PePlan, why: io::Error) -> RunError {
         ErrorKind::WouldBlock => {
             RunError::Start { pe, why, hint: "; raise the limit on processes (ulimit -u)" }
         }
-        _ => {
-            let files = matches!(why.raw_os_error(), Some(process::TOO_MANY_FILES));
-            RunError::Start {
-                pe,
-                why,
-                hint: if files { "; raise the limit on open files (ulimit -n)" } else { "" },
-            }
-        }
+        _ => RunError::Start { pe, why, hint: "" },
     }
 }

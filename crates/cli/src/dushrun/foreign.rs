@@ -1,31 +1,40 @@
-//! Options of Open MPI's launcher, which command lines written for it have.
+//! Options of other launchers, which command lines written for them have.
 use crate::args::WITH_VALUE;
 use std::ffi::OsString;
 
-/// Options without their dashes, and what to do instead.
-const FOREIGN: [(&[&str], &str); 7] = [
+const OPEN_MPI: &str = "Open MPI";
+const MPICH: &str = "MPICH";
+const HERE: &str = "leave it out, with its value: all PEs run on this machine";
+
+/// Options without their dashes, whose they are, and what to do instead.
+const FOREIGN: [(&[&str], &str, &str); 8] = [
     (
         &["oversubscribe", "allow-run-as-root", "report-bindings", "display-map", "merge-stderr-to-stdout"],
+        OPEN_MPI,
         "leave it out",
     ),
-    (
-        &["host", "H", "hostfile", "machinefile", "npernode", "ppr"],
-        "leave it out: all PEs run on this machine",
-    ),
+    (&["host", "H", "hostfile", "machinefile", "npernode", "ppr"], OPEN_MPI, HERE),
+    (&["hosts", "f"], MPICH, HERE),
     (
         &["mca", "gmca", "omca", "am"],
+        OPEN_MPI,
         "leave it out, with its values; DUSHMEM_ variables are the settings here",
     ),
-    (&["tag-output", "timestamp-output"], "leave it out; -l puts \"[PE] \" in front of each line"),
-    (&["bind-to", "map-by", "rank-by"], "leave it out, with its value; --bind says which CPUs the PEs get"),
-    (&["wdir", "wd"], "leave it out, with its value, and change the folder before"),
+    (&["tag-output", "timestamp-output"], OPEN_MPI, "leave it out; -l puts \"[PE] \" in front of each line"),
+    (
+        &["bind-to", "map-by", "rank-by"],
+        OPEN_MPI,
+        "leave it out, with its value; --bind says which CPUs the PEs get",
+    ),
+    (&["wdir", "wd"], OPEN_MPI, "leave it out, with its value, and change the folder before"),
     (
         &["stdin", "output-filename"],
+        OPEN_MPI,
         "leave it out, with its value; PE 0 reads the input, and -l tells lines apart",
     ),
 ];
 
-/// What to say about the first option of a part that is Open MPI's.
+/// What to say about the first option of a part that is another launcher's.
 pub fn explain(part: &[OsString]) -> Option<String> {
     let mut words = part.iter();
     while let Some(word) = words.next() {
@@ -33,9 +42,9 @@ pub fn explain(part: &[OsString]) -> Option<String> {
         let name = word.strip_prefix('-').map(|rest| rest.strip_prefix('-').unwrap_or(rest));
         let name = name.filter(|name| !name.is_empty())?;
         let name = name.split('=').next().unwrap_or_default();
-        if let Some((_, remedy)) = FOREIGN.iter().find(|(names, _)| names.contains(&name)) {
+        if let Some((_, launcher, remedy)) = FOREIGN.iter().find(|(names, ..)| names.contains(&name)) {
             let shown = word.split('=').next().unwrap_or_default();
-            return Some(format!("{shown} is an option of Open MPI's launcher; {remedy}"));
+            return Some(format!("{shown} is an option of {launcher}'s launcher; {remedy}"));
         }
         if WITH_VALUE.iter().any(|option| word == *option) {
             words.next();
@@ -55,12 +64,16 @@ mod tests {
     }
 
     #[test]
-    fn options_of_open_mpi_are_known() {
+    fn options_of_other_launchers_are_known() {
         for (line, start) in [
             ("--oversubscribe -n 2 a", "--oversubscribe is an option of Open MPI's launcher; leave it out"),
             ("-n 2 -H a,b a", "-H is"),
             ("-x A=1 --hostfile=h a", "--hostfile is"),
             ("-host h a", "-host is"),
+            (
+                "-hosts x",
+                "-hosts is an option of MPICH's launcher; leave it out, with its value: all PEs run on this",
+            ),
             ("-l --mca btl self a", "--mca is"),
             ("--bind-to core a", "--bind-to is"),
         ] {
@@ -78,7 +91,7 @@ mod tests {
     #[test]
     fn none_is_an_own_option() {
         let command = Cli::command();
-        for name in FOREIGN.iter().flat_map(|(names, _)| names.iter()) {
+        for name in FOREIGN.iter().flat_map(|(names, ..)| names.iter()) {
             let own = |arg: &clap::Arg| {
                 arg.get_long() == Some(name) || arg.get_short().is_some_and(|c| c.to_string() == *name)
             };

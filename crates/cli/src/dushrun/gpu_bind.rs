@@ -27,10 +27,10 @@ impl FromStr for GpuBind {
             let number = entry.bytes().all(|byte| byte.is_ascii_digit()) && entry.parse::<u16>().is_ok();
             number || entry.starts_with("GPU-") || entry.starts_with("MIG-")
         };
-        match text {
+        match text.trim() {
             "none" => Ok(GpuBind::None),
             "each" => Ok(GpuBind::Each),
-            _ => {
+            text => {
                 let entries: Vec<&str> = text.split(',').map(str::trim).collect();
                 match entries.iter().all(named) {
                     true => Ok(GpuBind::List(entries.into_iter().map(str::to_owned).collect())),

@@ -2,9 +2,10 @@
 use crate::error::RunError;
 use crate::keeper::Keeper;
 use crate::plan;
+pub use dushmem_boot::env::Share;
+use dushmem_boot::env::{self, Words};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 /// NVIDIA's program that starts, asks and ends the daemon of its Multi-Process Service.
 pub const CONTROL: &str = "nvidia-cuda-mps-control";
@@ -20,17 +21,6 @@ const QUEUES: usize = 32;
 /// Queues of all processes that a server of MPS takes: with 4 clients of 32 each, an H200 made no context any more.
 const QUEUES_OF_MPS: usize = 64;
 
-/// What the user asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Share {
-    /// Kernels of several PEs run on a GPU at the same time, by way of a daemon.
-    Mps,
-    /// PEs take turns on a GPU.
-    Plain,
-    /// The first where PEs share GPUs and it can be had.
-    Auto,
-}
-
 impl Sharing {
     /// Whether this `NAME=value` is of a variable that is set here.
     pub fn sets(&self, variable: &[u8]) -> bool {
@@ -41,17 +31,9 @@ impl Sharing {
     }
 }
 
-impl FromStr for Share {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Share, String> {
-        match text {
-            "mps" => Ok(Share::Mps),
-            "plain" => Ok(Share::Plain),
-            "auto" => Ok(Share::Auto),
-            _ => Err("give mps, plain or auto".to_owned()),
-        }
-    }
+/// The value of `--gpu-share`.
+pub fn share(text: &str) -> Result<Share, String> {
+    env::of_word(text).ok_or_else(|| "give mps, plain or auto".to_owned())
 }
 
 /// What holds for a job.
@@ -111,22 +93,11 @@ fn choose(
     get: &dyn Fn(&str) -> Option<OsString>,
 ) -> Result<Option<(Share, String)>, RunError> {
     if let Some(share) = asked {
-        return Ok(Some((share, format!("--gpu-share={}", word(share)))));
+        return Ok(Some((share, format!("--gpu-share={}", share.word()))));
     }
-    let Some(value) = get(VARIABLE).filter(|value| !value.is_empty()) else { return Ok(None) };
-    let by = format!("{VARIABLE}={}", value.display());
-    match value.to_str().map(Share::from_str) {
-        Some(Ok(share)) => Ok(Some((share, by))),
-        _ => Err(RunError::Gpus(format!("{by}: write mps, plain or auto, or unset it"))),
-    }
-}
-
-fn word(share: Share) -> &'static str {
-    match share {
-        Share::Mps => "mps",
-        Share::Plain => "plain",
-        Share::Auto => "auto",
-    }
+    let text = |name: &str| get(name).map(|value| value.to_string_lossy().into_owned());
+    let share = env::gpu_share(&text).map_err(|error| RunError::Gpus(error.to_string()))?;
+    Ok(share.map(|share| (share, format!("{VARIABLE}={}", share.word()))))
 }
 
 /// Where a daemon that serves this environment would be found.
@@ -135,7 +106,7 @@ fn pipes(get: &dyn Fn(&str) -> Option<OsString>) -> PathBuf {
 }
 
 fn plain(get: &dyn Fn(&str) -> Option<OsString>) -> Sharing {
-    let mut variables = vec![(VARIABLE, OsString::from(word(Share::Plain)))];
+    let mut variables = vec![(VARIABLE, OsString::from(Share::Plain.word()))];
     if pipes(get).join("control").exists() {
         // No daemon is ever found below a file, and a program that finds none does without.
         variables.push((PIPES, "/dev/null".into()));
@@ -149,7 +120,7 @@ fn mps(by: &str, get: &dyn Fn(&str) -> Option<OsString>) -> Result<Sharing, RunE
             "{by}: there is no {CONTROL} on the PATH; install the utilities of NVIDIA's driver, or write --gpu-share=plain"
         ))
     })?;
-    let mut variables = vec![(VARIABLE, OsString::from(word(Share::Mps)))];
+    let mut variables = vec![(VARIABLE, OsString::from(Share::Mps.word()))];
     let there = pipes(get);
     if there.join("control").exists() && Keeper::answers(&control, &there) {
         return Ok(Sharing { variables, ..Sharing::default() });
@@ -221,6 +192,7 @@ mod tests {
         assert_eq!(found, Some((Share::Mps, "--gpu-share=mps".into())));
         let found = of(None, Some("plain")).unwrap();
         assert_eq!(found, Some((Share::Plain, "DUSHMEM_GPU_SHARE=plain".into())));
+        assert!(matches!(of(None, Some("Plain ")), Ok(Some((Share::Plain, _)))));
         let error = of(None, Some("often")).unwrap_err().to_string();
         assert_eq!(error, "DUSHMEM_GPU_SHARE=often: write mps, plain or auto, or unset it");
     }

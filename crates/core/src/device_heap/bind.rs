@@ -5,8 +5,9 @@ use super::grow::{Chunk, Peers, Wanted};
 use super::heap::{Chunks, DeviceHeap, Parts, Plan};
 use super::kernels::Tables;
 use super::links;
+use crate::alike::{self, Told};
 use crate::device::Device;
-use crate::env::{DebugLevel, HeapKind};
+use crate::env::{DebugLevel, HeapKind, Words};
 use crate::error::{Call, Error, Result};
 use crate::laps::Laps;
 use crate::size::Size;
@@ -54,7 +55,9 @@ struct Offer {
     memory: u64,
     granule: u64,
     /// Most bytes of a slice, as the environment says; 0: it does not.
-    most: u64,
+    most: Told,
+    /// Where programs' kernels allocate.
+    kind: Told,
     /// Most bytes that a collective sends as words with its number, as the environment says.
     flagged: u64,
     pid: u32,
@@ -63,10 +66,8 @@ struct Offer {
     state: u32,
     concurrent: u32,
     chunks: u32,
-    host: u32,
     /// Most blocks of a collective, as the environment says; 0: it does not.
     blocks: u32,
-    reserved: u32,
 }
 
 /// How far a PE is.
@@ -131,7 +132,7 @@ fn plan(offers: &[Offer], slots: usize, heap_size: u64) -> Result<Plan> {
     let mut plan = Plan { pes: offers.len(), slots, slice: 0, stride: 0, granule, flagged };
     let own = plan.heap_at() as u64;
     // A heap that is one chunk takes all its memory at once.
-    let most = match offers[0].most {
+    let most = match offers[0].most.value {
         0 if chunks => memory.min(DEFAULT_MOST).saturating_sub(own),
         0 => heap_size,
         most => most,
@@ -196,8 +197,8 @@ impl World {
             Err(_) => Offer { state: offered::ERROR, ..Offer::zeroed() },
         };
         mine.pid = dushmem_os::fault::pid();
-        mine.most = settings.device_heap.unwrap_or(0);
-        mine.host = (settings.heap_kind == HeapKind::Host).into();
+        mine.most = Told::new(settings, "DEVICE_HEAP_SIZE", settings.device_heap.unwrap_or(0));
+        mine.kind = Told::new(settings, "HEAP_KIND", settings.heap_kind.into());
         mine.blocks = settings.collective_blocks;
         mine.flagged = settings.stream_flagged as u64;
         match &listener {
@@ -222,19 +223,12 @@ impl World {
         let (found, listener) = ready?;
         let chosen = offers.iter().all(|offer| offer.state == offered::DEVICE);
         let Some(device) = found.filter(|_| chosen) else { return Ok(()) };
-        let differs = |what: &str, value: fn(&Offer) -> u64| match offers
-            .iter()
-            .position(|offer| value(offer) != value(&offers[0]))
-        {
-            None => Ok(()),
-            Some(pe) => {
-                let (all, other) = (value(&offers[0]), value(&offers[pe]));
-                let text = format!("{what}: PE 0 has {all}, PE {pe} has {other}; start all PEs alike");
-                Err(Error::Disagreement { text })
-            }
+        let check = |setting: &str, show: fn(u64) -> String, told: fn(&Offer) -> Told| {
+            alike::check(setting, show, &offers.iter().map(told).collect::<Vec<_>>())
         };
-        differs("DUSHMEM_DEVICE_HEAP_SIZE in bytes (0: not set)", |offer| offer.most)?;
-        differs("DUSHMEM_HEAP_KIND (0: device, 1: host)", |offer| offer.host.into())?;
+        let most = |most| if most == 0 { "no bound".to_owned() } else { Size::show(most) };
+        check("DEVICE_HEAP_SIZE", most, |offer| offer.most)?;
+        check("HEAP_KIND", HeapKind::word_of, |offer| offer.kind)?;
         let (agreed, plan) = (agree(&offers), plan(&offers, self.team_slots(), settings.heap_size)?);
         device.set_agreed(agreed);
         if agreed.devices > 1 && settings.heap_kind == HeapKind::Device {
@@ -488,10 +482,10 @@ mod tests {
         let plan = |offers: &[Offer]| super::plan(offers, 256, 1 << 30);
         let all = plan(&offers).unwrap();
         assert_eq!((all.slice, all.stride), (128 << 30, 128 << 30));
-        offers.iter_mut().for_each(|offer| offer.most = 1 << 30);
+        offers.iter_mut().for_each(|offer| offer.most.value = 1 << 30);
         let one = plan(&offers).unwrap();
         assert!(one.slice - one.heap_at() >= 1 << 30 && one.stride == 2 << 30, "{one:?}");
-        offers.iter_mut().for_each(|offer| offer.most = u64::MAX);
+        offers.iter_mut().for_each(|offer| offer.most.value = u64::MAX);
         assert!(plan(&offers).is_err());
     }
 }

@@ -1,6 +1,7 @@
 //! Descriptors of memory on their way between the processes of a job: a socket for each pair of PEs, made when
 //! devices are bound. Names are of the abstract namespace, random, and gone when all have met.
 use crate::error::{Error, Result};
+use dushmem_os::reason::reason;
 use dushmem_os::rendezvous::{self, Peer};
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -21,7 +22,7 @@ pub(super) struct Courier {
 fn system(what: &str) -> impl Fn(std::io::Error) -> Error {
     move |why| Error::System {
         what: format!("{what} the descriptor of a device's memory"),
-        why: why.to_string(),
+        why: reason(&why),
     }
 }
 

@@ -245,6 +245,13 @@ impl DeviceHeap {
         self.chunks().own.clear();
     }
 
+    /// The least bound on the heap that gives one of `bytes`: a slice is whole granules.
+    pub(crate) fn least_bound(&self, bytes: usize) -> usize {
+        let (own, granule) = (self.plan.heap_at(), self.plan.granule);
+        let slice = bytes.checked_add(own).and_then(|slice| slice.checked_next_multiple_of(granule));
+        slice.map_or(usize::MAX, |slice| (slice - granule + 1).saturating_sub(own))
+    }
+
     /// The allocator.
     pub(crate) fn blocks(&self) -> MutexGuard<'_, Allocator> {
         self.blocks.lock().unwrap_or_else(PoisonError::into_inner)

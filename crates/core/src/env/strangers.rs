@@ -2,7 +2,7 @@
 use super::{VARIABLES, Variable};
 
 /// Variables with the prefix that are not settings of the library: those of the tools, of the launcher, and of tests.
-const OTHERS: [&str; 11] = [
+const OTHERS: [&str; 9] = [
     "DUSHMEM_LAUNCH",
     "DUSHMEM_PE",
     "DUSHMEM_NPES",
@@ -12,8 +12,6 @@ const OTHERS: [&str; 11] = [
     "DUSHMEM_NVCC",
     "DUSHMEM_HIPCC",
     "DUSHMEM_TEST_GPU",
-    "DUSHMEM_EMU_DEVICES",
-    "DUSHMEM_EMU_WARP",
 ];
 
 /// Those that say where something is installed, as environment modules set them.

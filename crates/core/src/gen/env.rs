@@ -52,6 +52,8 @@ pub const VARIABLES: &[Variable] = &[
     Variable { name: "EMU_THREADS", kind: VariableKind::Text, default: "as compiled", prefixes: &["DUSHMEM"], has_effect: true, help: "fibers, or os: an OS thread for each GPU thread, for programs of dushcc -fdushmem-os-threads" },
     Variable { name: "EMU_STACK", kind: VariableKind::Size, default: "256K", prefixes: &["DUSHMEM"], has_effect: true, help: "stack of each GPU thread on the CPU, 64K to 1G" },
     Variable { name: "EMU_WATCHDOG", kind: VariableKind::Text, default: "10", prefixes: &["DUSHMEM"], has_effect: true, help: "seconds after which a kernel on the CPU that makes no progress is told about, once; 0: never" },
+    Variable { name: "EMU_WARP", kind: VariableKind::Number, default: "32", prefixes: &["DUSHMEM"], has_effect: true, help: "threads of a warp on the CPU: 32, or 64 as on AMD's larger GPUs" },
+    Variable { name: "EMU_DEVICES", kind: VariableKind::Number, default: "8", prefixes: &["DUSHMEM"], has_effect: true, help: "devices of the emulator, 1 to 4096; there are as many as PEs where that is more" },
     Variable { name: "STATIC", kind: VariableKind::Switch, default: "1 in the shmem_ family, else 0", prefixes: &["DUSHMEM", "NVSHMEM", "SHMEM", "SMA"], has_effect: true, help: "whether C globals of the executable are symmetric" },
     Variable { name: "HUGE_PAGES", kind: VariableKind::Switch, default: "1", prefixes: &["DUSHMEM", "NVSHMEM", "SHMEM", "SMA"], has_effect: true, help: "ask for huge pages for large blocks" },
     Variable { name: "EQUAL_ADDRESSES", kind: VariableKind::Switch, default: "1", prefixes: &["DUSHMEM", "NVSHMEM", "SHMEM", "SMA"], has_effect: true, help: "the same heap addresses on every PE where the address space allows" },

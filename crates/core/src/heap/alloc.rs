@@ -143,12 +143,23 @@ impl Allocator {
         (self.total, self.in_use, self.by_size.last().map_or(0, |&(len, _)| len))
     }
 
-    /// A size that would have had room for `bytes` more at a multiple of `align`, whatever lies between the blocks in use.
-    pub fn enough(&self, bytes: usize, align: usize) -> usize {
-        let end = self.used.last_key_value().map_or(0, |(offset, block)| offset + block.reserved);
-        let slack = if align > GRAIN { align } else { 0 };
-        let want = bytes.checked_next_multiple_of(GRAIN).unwrap_or(usize::MAX);
-        end.saturating_add(slack).saturating_add(want)
+    /// As for [`Allocator::new`].
+    pub fn phase(&self) -> usize {
+        self.phase
+    }
+
+    /// The least size that would have had room for `bytes` more at a multiple of `align`, whatever lies between the blocks in
+    /// use, in memory that begins `phase` bytes after an address that is aligned as far as anybody asks. `grows`: the block
+    /// whose place may become that of the new one, as it is enlarged.
+    pub fn enough(&self, bytes: usize, align: usize, phase: usize, grows: Option<usize>) -> usize {
+        let last = self.used.last_key_value();
+        let end = match last {
+            Some((offset, _)) if grows == Some(*offset) => *offset,
+            _ => last.map_or(0, |(offset, block)| offset + block.reserved),
+        };
+        let start = phase.saturating_add(end).checked_next_multiple_of(align.max(GRAIN));
+        let start = start.map_or(usize::MAX, |start| start - phase);
+        start.saturating_add(bytes.checked_next_multiple_of(GRAIN).unwrap_or(usize::MAX))
     }
 
     /// End of the highest block that was ever in use: memory above it was never handed out.
@@ -258,8 +269,15 @@ mod tests {
             };
             let mut small = filled(3584);
             assert_eq!(small.alloc(bytes, align), None);
-            let enough = small.enough(bytes, align);
+            let enough = small.enough(bytes, align, 64, None);
             assert!(filled(enough).alloc(bytes, align).is_some(), "{bytes} at {align}: {enough}");
+            assert_eq!(filled(enough - GRAIN).alloc(bytes, align), None, "{bytes} at {align}: {enough}");
+            // As a block that grows where it stands.
+            let last = 3072;
+            assert!(!small.resize(last, bytes + 512) && small.block(last).is_some());
+            let enough = small.enough(bytes + 512, GRAIN, 64, Some(last));
+            assert!(filled(enough).resize(last, bytes + 512), "{bytes}: {enough}");
+            assert!(!filled(enough - GRAIN).resize(last, bytes + 512), "{bytes}: {enough}");
         }
     }
 

@@ -4,7 +4,7 @@ use crate::device_heap::DeviceHeap;
 use crate::error::{Call, Error, Result};
 use crate::size::Size;
 use crate::sync::tag;
-use crate::window::{HOST_LIMIT, Layout};
+use crate::window::Layout;
 use crate::world::World;
 use core::ptr;
 use dushmem_os::memory::HUGE;
@@ -110,18 +110,24 @@ impl Arena<'_> {
         }
     }
 
+    /// The error about a heap without room; `grows`: as for [`Allocator::enough`].
     #[cold]
-    pub(super) fn exhausted(&self, request: usize, align: usize) -> Error {
+    pub(super) fn exhausted(&self, request: usize, align: usize, grows: Option<usize>) -> Error {
         let (total, used, largest) = self.blocks().usage();
-        let enough = self.blocks().enough(request, align);
         let (most, variable) = match self.device {
-            None => (self.most(), "DUSHMEM_SYMMETRIC_SIZE"),
+            None => (self.world.layout().largest_heap(), "DUSHMEM_SYMMETRIC_SIZE"),
             Some(heap) => (heap.device().identity().memory as usize, "DUSHMEM_DEVICE_HEAP_SIZE"),
         };
+        let enough = |size| {
+            let phase = self.phase(size);
+            let enough = self.blocks().enough(request, align, phase, grows);
+            self.device.map_or(enough, |heap| heap.least_bound(enough))
+        };
+        // A larger heap may begin at another place.
+        let round = |size| (Size::round_up(enough(size) as u64) as usize).min(most);
+        let size = round(round(total));
         let remedy = match self.device {
-            _ if enough <= most => {
-                format!("set {variable} to {} or more", Size::show(sensible(enough, most) as u64))
-            }
+            _ if enough(size) <= size => format!("set {variable} to {} or more", Size::show(size as u64)),
             None => format!("no heap can be larger than {most} bytes with this number of PEs"),
             Some(_) => format!("the device has {most} bytes of memory"),
         };
@@ -130,31 +136,11 @@ impl Arena<'_> {
         error.found_at(self.world.world_team().place())
     }
 
-    /// Bytes of the largest heap of the host that the window has room for.
-    fn most(&self) -> usize {
-        let layout = Layout { heap: HUGE, ..*self.world.layout() };
-        let stride = 1 << (HOST_LIMIT / layout.pes).ilog2();
-        stride - layout.heap_at()
-    }
-}
-
-/// A size of at least `bytes` and at most `most` that one writes in an environment, with some room left where there is any.
-fn sensible(bytes: usize, most: usize) -> usize {
-    let unit = (bytes / 16).next_power_of_two().max(1 << 20);
-    (bytes + bytes / 16).next_multiple_of(unit).min(most)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_to_set_are_round_and_enough() {
-        for (bytes, shown) in
-            [(1, "1M"), ((8 << 20) + 1, "9M"), ((3 << 30) + 64, "3328M"), (5 << 40, "5632G")]
-        {
-            assert_eq!(Size::show(sensible(bytes, usize::MAX) as u64), shown);
+    /// Where a heap of `size` bytes begins: behind an address that is aligned as far as anybody asks.
+    fn phase(&self, size: usize) -> usize {
+        match self.device {
+            None => Layout { heap: size, ..*self.world.layout() }.heap_at(),
+            Some(_) => self.blocks().phase(),
         }
-        assert_eq!(sensible(1 << 20, (1 << 20) + 64), (1 << 20) + 64);
     }
 }

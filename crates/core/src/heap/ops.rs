@@ -116,7 +116,7 @@ impl World {
                 self.note(DebugLevel::Trace, || format!("{bytes} bytes of {} at {block:#x}", arena.name()));
                 Ok(block as *mut u8)
             }
-            (Ok(()), None) => Err(arena.exhausted(bytes, align)),
+            (Ok(()), None) => Err(arena.exhausted(bytes, align, None)),
             (Err(error), found) => {
                 if let Some(at) = found {
                     arena.blocks().release(at);
@@ -209,7 +209,9 @@ impl World {
         if let Some(new) = found {
             arena.publish(call, new, bytes)?;
         }
-        found.map(|new| (arena.base() + new) as *mut u8).ok_or_else(|| arena.exhausted(bytes, GRAIN))
+        found
+            .map(|new| (arena.base() + new) as *mut u8)
+            .ok_or_else(|| arena.exhausted(bytes, GRAIN, Some(offset)))
     }
 
     /// Size and use of the symmetric heap.

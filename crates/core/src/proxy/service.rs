@@ -276,7 +276,10 @@ impl Proxy {
             .name("dushmem-proxy".into())
             .stack_size(256 << 10)
             .spawn(move || for_thread.run(&for_world, wake))
-            .map_err(|e| Error::System { what: "starting the proxy's thread".into(), why: e.to_string() })?;
+            .map_err(|e| Error::System {
+                what: "starting the proxy's thread".into(),
+                why: dushmem_os::reason::reason(&e),
+            })?;
         world.policy().count_thread(1);
         world.proxy().set(Some(Arc::clone(&shared)));
         Ok(Proxy { shared, world: Arc::clone(world), thread: Some(thread) })

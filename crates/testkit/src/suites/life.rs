@@ -165,10 +165,14 @@ pub fn unequal_settings(boot: &Arc<dyn Bootstrap>, settings: &Settings, options:
         }
         other => assert!(n == 1 && other.is_ok(), "{what}: {other:?}"),
     };
-    told("DUSHMEM_SYMMETRIC_SIZE", other(|s| s.heap_size += 1 << 20));
-    told("DUSHMEM_TEAM_SLOTS", other(|s| s.team_slots += 1));
+    told("DUSHMEM_SYMMETRIC_SIZE: PE 0 has ", other(|s| s.heap_size += 1 << 20));
+    told("DUSHMEM_TEAM_SLOTS: PE 0 has ", other(|s| s.team_slots += 1));
+    let words = match settings.transport {
+        TransportKind::Shm => ["shm", "loopback"],
+        TransportKind::Loopback => ["loopback", "shm"],
+    };
     told(
-        "DUSHMEM_TRANSPORT",
+        &format!("DUSHMEM_TRANSPORT: PE 0 has {}, PE {} has {}; ", words[0], n - 1, words[1]),
         other(|s| {
             s.transport = match s.transport {
                 TransportKind::Shm => TransportKind::Loopback,

@@ -5,6 +5,7 @@
 //! profile. A program is compiled once for all tests that run it.
 mod bad;
 mod build;
+mod full;
 mod hangs;
 mod life;
 mod limits;
@@ -42,6 +43,7 @@ fn main() {
     variants::add(&mut trials);
     surroundings::add(&mut trials);
     bad::add(&mut trials);
+    full::add(&mut trials);
     mismatch::add(&mut trials);
     locks::add(&mut trials);
     hangs::add(&mut trials);

@@ -100,4 +100,24 @@ pub fn add(trials: &mut Vec<Trial>) {
             assert!(lines.iter().all(|line| line.contains("all 8 are in use")), "{outcome:#?}");
         }),
     ));
+    trials.push(trial("mismatch::settings_that_differ".into(), || {
+        let program = Program::new("mismatch").family("NVSHMEM").build();
+        for (one, other, text) in [
+            ("", "DUSHMEM_TRANSPORT=loopback", "DUSHMEM_TRANSPORT: PE 0 has shm, PE 1 has loopback; "),
+            ("NVSHMEM_TRANSPORT=loopback", "", "NVSHMEM_TRANSPORT: PE 0 has loopback, PE 1 has shm; "),
+            ("", "NVSHMEM_SYMMETRIC_SIZE=2M", "NVSHMEM_SYMMETRIC_SIZE: PE 0 has 1G, PE 1 has 2M; "),
+            (
+                "DUSHMEM_TEAM_SLOTS=16",
+                "NVSHMEM_MAX_TEAMS=32",
+                "NVSHMEM_MAX_TEAMS: PE 0 has 16 by the variable with DUSHMEM_, PE 1 has 32; ",
+            ),
+        ] {
+            let script = format!("[ $DUSHMEM_PE = 0 ] && export {one} || export {other}; exec \"$@\"");
+            let job = Job::new(2, "sh").args(["-c", &script, "sh"]).args([&program]).words("lost");
+            let outcome = job.run();
+            let line = format!("_init: PEs disagree: {text}start all PEs alike\n");
+            let told = outcome.stderr.lines().count() == 1 && outcome.stderr.ends_with(&line);
+            assert!(outcome.code == 4 && told, "{line}: {outcome:#?}");
+        }
+    }));
 }

@@ -279,6 +279,8 @@ fn refused() {
             "there is no such bootstrap; use auto, launcher or singleton",
         ),
         ("NVSHMEM", "DUSHMEM_EMU_DEVICES", "0", "not a whole number from 1 to 4096"),
+        ("NVSHMEM", "DUSHMEM_EMU_WARP", "16", "a warp has 32 or 64 lanes"),
+        ("DUSHMEM", "DUSHMEM_EMU_STACK", "1K", "a size from 64K to 1G is needed"),
     ] {
         let line = format!("{variable}={value}: ");
         let program = variables(family);
