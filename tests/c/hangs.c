@@ -47,6 +47,16 @@ int main(int argc, char **argv) {
   wanted = argc > 1 ? argv[1] : "";
   int provided;
   F(init_thread)(K(THREAD_MULTIPLE), &provided);
+  if (is("lost") || is("lost_in_team") || is("not_lost")) {
+    /* No finalize. The first one all wait for. */
+    long *words = (long *)F(calloc)(2, sizeof(long));
+    F(team_t) team = K(TEAM_WORLD);
+    if (!is("lost")) F(team_split_strided)(K(TEAM_WORLD), 1, 1, F(n_pes)() - 1, NULL, 0, &team);
+    int member = F(team_my_pe)(team);
+    if (member >= 0) FT(long, broadcast)(team, words, words + 1, 1, 0);
+    if (member == 0 || (is("not_lost") && member > 0)) FT(long, broadcast)(team, words, words + 1, 1, 0);
+    return 0;
+  }
   if (is("thread") || is("child") || is("late")) return long_wait(8);
   int me = F(my_pe)();
   long *heap = (long *)F(calloc)(64, sizeof(long));

@@ -25,5 +25,5 @@ pub mod unique_id;
 mod watch;
 
 pub use detect::connect;
-pub use dushmem_core::{bootstrap, env, error::Call, job, proxy::request, size};
+pub use dushmem_core::{bootstrap, env, error::Call, job, lost, proxy::request, size};
 pub use error::BootError;

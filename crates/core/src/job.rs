@@ -74,6 +74,9 @@ pub struct PeCard {
     /// Calls of threads of the PE that others are told of as having wrong arguments, and whose own line is not out yet:
     /// [`owed`], or 0. Further ones go unnoted.
     owing: [AtomicU64; WAIT_SLOTS],
+    /// Where in the file the PE's team slots are, and how many.
+    team_slots_at: AtomicU64,
+    team_slots: AtomicU64,
     waits: [WaitSlot; WAIT_SLOTS],
     requests: WaitSlot,
     blob: [AtomicU64; 2 * BLOB / 8],
@@ -103,6 +106,17 @@ impl PeCard {
     /// Says where the PE runs.
     pub fn set_cpu(&self, cpu: usize) {
         self.cpu.store(cpu as u32 + 1, Ordering::Relaxed);
+    }
+
+    /// Where in the file the PE's team slots are, and how many; none before init.
+    pub(crate) fn team_slots(&self) -> (u64, u64) {
+        (self.team_slots_at.load(Ordering::Acquire), self.team_slots.load(Ordering::Acquire))
+    }
+
+    /// Says that.
+    pub(crate) fn set_team_slots(&self, at: u64, count: u64) {
+        self.team_slots_at.store(at, Ordering::Release);
+        self.team_slots.store(count, Ordering::Release);
     }
 
     /// The PE's wait slots.

@@ -29,6 +29,7 @@ pub mod laps;
 pub mod lock;
 #[cfg(all(test, loom))]
 mod loom_models;
+pub mod lost;
 pub mod meeting;
 pub mod order;
 mod placement;

@@ -182,6 +182,14 @@ impl SyncLine {
         arrived(self.arrived[(epoch % AHEAD) as usize].load(Ordering::Relaxed))
     }
 
+    /// Of a line that is seen as words: the synchronisation at which some have arrived, but not all, and how many have.
+    pub(crate) fn begun(words: &[u64]) -> Option<(u32, u64)> {
+        let released = *words.get(core::mem::offset_of!(SyncLine, released) / 8)? as u32;
+        let epoch = released.wrapping_add(1);
+        let came = arrived(*words.get((epoch % AHEAD) as usize)?);
+        (came != 0).then_some((epoch, came))
+    }
+
     /// Number of the last synchronisation that has ended.
     pub fn released_epoch(&self) -> u32 {
         self.released.load(Ordering::Acquire)

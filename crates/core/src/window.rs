@@ -238,9 +238,9 @@ impl Window {
         self.placed.iter().find(inside).map(|p| self.heap_len + p.offset + (addr - p.start))
     }
 
-    /// Where an own heap or global address is in the file that this window, of that layout, maps.
+    /// Where an own address, of the slice or of a global, is in the file that this window, of that layout, maps.
     pub fn offset_in_file(&self, addr: usize, layout: &Layout) -> Option<u64> {
-        if self.in_heap(addr, 1) {
+        if self.in_slice(addr, 1) {
             let slice = layout.slices_at() + (self.me * self.stride) as u64;
             return Some(slice + (addr - self.slices.base() as usize) as u64);
         }

@@ -162,6 +162,8 @@ impl World {
         let slots = slice + memory::page();
         let device_slots = slots + settings.team_slots * size_of::<TeamSlot>();
         let streams = device_slots + settings.team_slots * DeviceSlot::bytes(n);
+        let at = window.offset_in_file(slots, &layout).unwrap_or(0);
+        boot.node_memory().1.card(me).set_team_slots(at, settings.team_slots as u64);
         let internals = Internals { doorbell: slice, slots, device_slots, streams };
         let policy = SpinPolicy::new(n, card::cpus(settings));
         let fewest = cards.iter().map(|card| card.cpus as usize).min().unwrap_or(1);

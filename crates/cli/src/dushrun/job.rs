@@ -251,6 +251,9 @@ impl Job<'_> {
             let keeper = self.gpus.keeper.as_ref().map(Keeper::pid);
             descendants::end_all(keeper);
         }
+        if self.ending.is_none() && self.passed.is_none() {
+            self.notice_lost_calls();
+        }
         if self.write_out()
             && self.ending.is_none()
             && let Some((pe, code)) = self.passed

@@ -11,9 +11,9 @@ use crate::world::World;
 /// Set in the number of an announced call whose arguments were found wrong by the member itself.
 const REFUSED: u32 = 1 << 31;
 /// What is asked of members that disagree.
-pub(super) const SAME_CALLS: &str = "every member must make the same calls in the same order";
+pub(crate) const SAME_CALLS: &str = "every member must make the same calls in the same order";
 /// Set in the number of an announced call that does not wait for all members.
-pub(super) const AHEAD: u32 = 1 << 30;
+pub(crate) const AHEAD: u32 = 1 << 30;
 /// Members of a team that a message lists.
 const SHOWN_MEMBERS: usize = 8;
 /// Most bytes of what such a member tells the others of it.

@@ -94,10 +94,25 @@ impl TeamSlot {
     #[inline]
     pub fn say(&self, epoch: u32, what: Announced) {
         let said = &self.said[(epoch % AHEAD) as usize];
-        said.call.store(u64::from(what.call), Ordering::Relaxed);
+        // The number is for those who can't know what else is left here.
+        said.call.store(u64::from(epoch) << 32 | u64::from(what.call), Ordering::Relaxed);
         said.detail.store(what.detail, Ordering::Relaxed);
         said.argument.store(what.argument, Ordering::Relaxed);
         said.empty_calls.store(what.empty_calls, Ordering::Relaxed);
+    }
+
+    /// Where in a slot its line is, and its length in words.
+    pub(crate) const LINE: (usize, usize) =
+        (core::mem::offset_of!(TeamSlot, line), size_of::<SyncLine>() / 8);
+
+    /// Where in a slot the word is that names the call which the owner has announced for synchronisation `epoch`.
+    pub(crate) fn call_at(epoch: u32) -> usize {
+        core::mem::offset_of!(TeamSlot, said) + (epoch % AHEAD) as usize * size_of::<Said>()
+    }
+
+    /// The call in such a word, if it is that of this synchronisation.
+    pub(crate) fn call_of(word: u64, epoch: u32) -> Option<u32> {
+        ((word >> 32) as u32 == epoch).then_some(word as u32)
     }
 
     /// What the owner announced for synchronisation `epoch`.

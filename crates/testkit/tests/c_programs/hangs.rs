@@ -69,6 +69,27 @@ pub fn add(trials: &mut Vec<Trial>) {
         assert!(!told.contains("PE 2 ") && !told.contains("PE 3 "), "{outcome:#?}");
         assert!(before.is_empty() && !rest.contains(CIRCLE) && outcome.code == 124, "{outcome:#?}");
     }));
+    for (case, text) in [
+        (
+            "lost",
+            "dushrun: only 1 of the 3 members of TEAM_WORLD made a call, broadcast of PE 0, and all PEs",
+        ),
+        (
+            "lost_in_team",
+            "dushrun: only 1 of the members of the team that begins with PE 1 made a call, broadcast of PE 1, and all PEs",
+        ),
+        ("not_lost", ""),
+    ] {
+        trials.push(trial(format!("hangs::{case}"), move || {
+            let program = Program::new("hangs").family("SHMEM").build();
+            let outcome = Job::dushrun().words("-n 3").args([&program]).args([case]).run();
+            if text.is_empty() {
+                assert_eq!((outcome.code, &*outcome.stderr), (0, ""), "{outcome:#?}");
+            } else {
+                assert!(outcome.code == 4 && outcome.stderr.starts_with(text), "{outcome:#?}");
+            }
+        }));
+    }
     // A thread, a child or a PE that sleeps may still act.
     for case in ["thread", "child", "late"] {
         trials.push(trial(format!("hangs::no_circle_{case}"), move || {

@@ -7,6 +7,9 @@ use dushmem_boot::job::PeState;
 use dushmem_os::process::{Ended, Halt, children, halt};
 use dushmem_os::signal::{self, number as sig};
 
+/// The code with which an error of finalize ends a job whose members differ.
+const LOST_CALL: i32 = 4;
+
 /// So many PEs are told of when the user ends the job.
 const SHOWN: usize = 16;
 
@@ -98,6 +101,13 @@ impl Job<'_> {
         }
         if stuck.len() > SHOWN {
             self.output.say(&format!("dushrun: {} more PEs wait so", stuck.len() - SHOWN));
+        }
+    }
+
+    /// Fails the job, as finalize does, where some have made a call that others of its team never have.
+    pub(super) fn notice_lost_calls(&mut self) {
+        if let Some(text) = dushmem_boot::lost::call(&self.page) {
+            self.end(LOST_CALL, Some(&format!("dushrun: {text}")));
         }
     }
 
