@@ -133,13 +133,14 @@ mod tests {
 
     #[test]
     fn the_launcher_goes_before_foreign_ones() {
-        let launch = "v1,sock=3,mem=4,life=5,pe=0,npes=2,by=1,job=x";
+        let line = LaunchLine { sock: 3, mem: 4, life: 5, pe: 0, npes: 2, by: 1, job: "x".into() };
+        let launch = line.to_string();
         let choice = choose(&|name| match name {
-            "DUSHMEM_LAUNCH" => Some(launch.into()),
+            "DUSHMEM_LAUNCH" => Some(launch.clone()),
             "OMPI_COMM_WORLD_SIZE" => Some("4".into()),
             _ => None,
         });
-        assert_eq!(choice.unwrap(), Choice::Launcher(LaunchLine::parse(launch).unwrap()));
+        assert_eq!(choice.unwrap(), Choice::Launcher(line));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! little is said; the kernel ends a PE when the pipe has no writer any more, so that no PE outlives its
 //! launcher, wherever in the process tree it stands. None of the three has a name.
 use crate::error::BootError;
+use dushmem_core::job::SHARED_ABI;
 use std::fmt;
 
 /// The variable that holds a [`LaunchLine`].
@@ -13,7 +14,7 @@ pub const VARIABLE: &str = "DUSHMEM_LAUNCH";
 /// Most PEs of one node.
 pub const MAX_PES: usize = 65_535;
 
-/// What a PE is told, in one variable: `v1,sock=3,mem=4,life=5,pe=0,npes=2,by=4711,job=00c0ffee`.
+/// What a PE is told, in one variable: `v1,abi=9,sock=3,mem=4,life=5,pe=0,npes=2,by=4711,job=00c0ffee`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LaunchLine {
     /// Descriptor of the control socket.
@@ -35,7 +36,10 @@ pub struct LaunchLine {
 impl fmt::Display for LaunchLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let LaunchLine { sock, mem, life, pe, npes, by, job } = self;
-        write!(f, "v1,sock={sock},mem={mem},life={life},pe={pe},npes={npes},by={by},job={job}")
+        write!(
+            f,
+            "v1,abi={SHARED_ABI},sock={sock},mem={mem},life={life},pe={pe},npes={npes},by={by},job={job}"
+        )
     }
 }
 
@@ -58,6 +62,14 @@ impl LaunchLine {
             let found = fields.iter().find(|(name, _)| *name == key);
             found.map(|(_, text)| *text).ok_or_else(|| bad(format!("{key}= is missing")))
         };
+        // What both read and write has no other mark.
+        let abi = field("abi").unwrap_or("an older one");
+        if abi != SHARED_ABI.to_string() {
+            return Err(bad(format!(
+                "this dushrun is of another build (its layout of the job's memory is {abi}, this library's is {SHARED_ABI}); use \
+                 the dushrun that is installed with the library"
+            )));
+        }
         let number = |key: &str, max: i64| {
             let text = field(key)?;
             let parsed = text.parse::<i64>().ok().filter(|n| (0..=max).contains(n));
@@ -145,6 +157,8 @@ mod tests {
         let cases = [
             ("", "version \"\""),
             ("v2,sock=3", "version \"v2\""),
+            (&good.replace(&format!("abi={SHARED_ABI},"), ""), "is an older one, this library's is"),
+            (&good.replace(&format!("abi={SHARED_ABI},"), "abi=7,"), "is 7, this library's is"),
             (&good.replace("mem=4,", ""), "mem= is missing"),
             (&good.replace("pe=1,", "pe=2,"), "pe=2 is not below npes=2"),
             (&good.replace("sock=3", "sock=-1"), "sock=-1 is not a number"),

@@ -140,11 +140,14 @@ fn alone_a_program_is_one_pe() {
 
 #[test]
 fn a_damaged_launch_variable_is_explained() {
-    let good = "v1,sock=3,mem=4,life=5,pe=0,npes=2,by=1,job=x";
+    let abi = dushmem_boot::job::SHARED_ABI;
+    let good = format!("v1,abi={abi},sock=3,mem=4,life=5,pe=0,npes=2,by=1,job=x");
+    let good = good.as_str();
     for (value, why) in [
         ("", "version \"\""),
         ("rubbish", "version \"rubbish\""),
         (&good.replace("v1", "v9"), "\"v9\""),
+        (&good.replace(&format!("abi={abi}"), "abi=7"), "another build"),
         (&good.replace("pe=0", "pe=-1"), "pe=-1"),
         (&good.replace("npes=2", "npes=1000000"), "npes=1000000"),
         // Nothing was inherited.
