@@ -1,6 +1,8 @@
 /* Jobs that hang, or take long, one a run: hangs CASE. PEs that are to compute sleep in turns. */
 #include "check.h"
 #include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +16,31 @@ static void *put_late(void *seconds) {
   for (int pe = 0; pe < F(n_pes)(); pe++) FT(long, p)(flag, 1, pe);
   F(quiet)();
   return NULL;
+}
+
+static sigjmp_buf out;
+static void jump(int number) {
+  (void)number;
+  siglongjmp(out, 1);
+}
+static void put_now(int number) {
+  (void)number;
+  *(volatile long *)flag = 1;
+}
+
+/* A handler of a timer ends a wait, by a jump or by the word. */
+static int by_timer(unsigned seconds) {
+  flag = (long *)F(calloc)(1, sizeof(long));
+  signal(SIGALRM, is("alarm") ? put_now : jump);
+  alarm(is("alarm") ? seconds : 1);
+  if (is("left") && F(my_pe)() != 0) return 0;
+  if (sigsetjmp(out, 1) == 0) {
+    FT(long, wait_until)(flag, K(CMP_EQ), 1);
+  } else {
+    for (unsigned left = seconds; left > 0;) left = sleep(left);
+  }
+  if (!is("left")) F(finalize)();
+  return 0;
 }
 
 /* All PEs wait, and for long; what lets them go on sleeps meanwhile. */
@@ -57,6 +84,7 @@ int main(int argc, char **argv) {
     if (member == 0 || (is("not_lost") && member > 0)) FT(long, broadcast)(team, words, words + 1, 1, 0);
     return 0;
   }
+  if (is("jump") || is("left") || is("alarm")) return by_timer(8);
   if (is("thread") || is("child") || is("late")) return long_wait(8);
   int me = F(my_pe)();
   long *heap = (long *)F(calloc)(64, sizeof(long));

@@ -14,7 +14,7 @@ pub const VARIABLE: &str = "DUSHMEM_LAUNCH";
 /// Most PEs of one node.
 pub const MAX_PES: usize = 65_535;
 
-/// What a PE is told, in one variable: `v1,abi=9,sock=3,mem=4,life=5,pe=0,npes=2,by=4711,job=00c0ffee`.
+/// What a PE is told, in one variable: `v1,abi=10,sock=3,mem=4,life=5,pe=0,npes=2,by=4711,job=00c0ffee`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LaunchLine {
     /// Descriptor of the control socket.

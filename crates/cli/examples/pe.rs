@@ -49,8 +49,12 @@ fn act(word: &str, me: usize, boot: &mut Option<Arc<dyn Bootstrap>>) {
         "barrier" => joined().barrier(),
         "hold" | "linger" => {
             let record = WaitRecord { call: Call::BarrierAll as u32, awaited: -1, ..WaitRecord::default() };
-            let _noted = joined().node_memory().1.card(me).waits()[3].note(&record);
-            std::thread::sleep(Duration::from_secs(if verb == "hold" { 60 } else { 3 }));
+            let slot = &joined().node_memory().1.card(me).waits()[3];
+            let _noted = slot.note(&record);
+            for _ in 0..if verb == "hold" { 6000 } else { 300 } {
+                std::thread::sleep(Duration::from_millis(10));
+                slot.looks();
+            }
         }
         // As a PE whose kernels on a GPU ask the proxy.
         "asks" => {

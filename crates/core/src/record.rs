@@ -4,6 +4,7 @@ use crate::error::Call;
 use crate::team::handles;
 use crate::until::Cmp;
 use std::fmt;
+use std::time::Duration;
 
 /// In [`WaitRecord::call`]: a stream of the PE waits, not one of its threads.
 pub const IN_STREAM: u32 = 1 << 16;
@@ -357,6 +358,8 @@ const RECORD_WORDS: usize = 4 + TEAM_WORDS + WORD_WORDS;
 pub struct WaitSlot {
     /// Nanoseconds of the monotonic clock; 0: not waiting.
     since: AtomicU64,
+    /// When who waits last looked whether the wait is over.
+    looked: AtomicU64,
     record: [AtomicU64; RECORD_WORDS],
 }
 
@@ -364,10 +367,16 @@ pub struct WaitSlot {
 #[derive(Debug)]
 pub struct Noted<'a>(&'a WaitSlot);
 
+/// Longer than from one look of a host thread to the next, and what the machine takes to run it.
+const LIVE_NS: u64 = 5 * WaitSlot::LOOK.as_nanos() as u64;
+
 /// A look at a GPU takes less, on a machine that has much to do, too.
 const LOOK_NS: u64 = 1_000_000_000;
 
 impl WaitSlot {
+    /// Who waits looks at least so often.
+    pub const LOOK: Duration = Duration::from_millis(100);
+
     fn write(&self, record: &WaitRecord, since: u64) {
         // Who reads meanwhile shall not take parts of two records for one.
         self.since.store(0, Ordering::Relaxed);
@@ -375,7 +384,19 @@ impl WaitSlot {
         for (place, word) in self.record.iter().zip(record.words()) {
             place.store(word, Ordering::Relaxed);
         }
+        self.looked.store(since, Ordering::Relaxed);
         self.since.store(since, Ordering::Release);
+    }
+
+    /// Who noted the wait looks once more, and waits on.
+    pub fn looks(&self) {
+        self.looked.store(dushmem_os::clock::monotonic_ns(), Ordering::Relaxed);
+    }
+
+    /// Whether somebody still looks: a thread that has left the library by a jump, or has ended, leaves the record behind.
+    pub fn is_live(&self) -> bool {
+        let now = dushmem_os::clock::monotonic_ns();
+        now.saturating_sub(self.looked.load(Ordering::Relaxed)) < LIVE_NS
     }
 
     /// Notes a wait that begins now.

@@ -248,7 +248,7 @@ impl SyncLine {
         self.untold.load(Ordering::Relaxed) == 0
     }
 
-    /// Sleeps until released: the releaser always wakes those that it can see, so no time limit is needed.
+    /// Sleeps until released, or for a while: the releaser always wakes those that it can see.
     fn sleep(&self, epoch: u32) {
         sleep_on(&self.released, &self.sleepers, |seen| (seen.wrapping_sub(epoch) as i32) < 0);
     }
@@ -261,9 +261,10 @@ pub(crate) fn sleep_on(word: &AtomicU32, sleepers: &AtomicU32, waits: impl FnOnc
     crate::atomics::fence_for_loom();
     let seen = word.load(Ordering::SeqCst);
     if waits(seen) {
-        // In a fiber whose siblings all wait, somebody else of this very thread may have to run again.
-        let limit = crate::wait::in_fiber().then_some(Duration::from_millis(1));
-        park::wait(word, seen, limit);
+        // In a fiber whose siblings all wait, somebody else of this very thread may have to run again. Others look now and then,
+        // so that who reads their wait's record knows that they are there.
+        let limit = if crate::wait::in_fiber() { Duration::from_millis(1) } else { WaitSlot::LOOK };
+        park::wait(word, seen, Some(limit));
     }
     sleepers.fetch_sub(1, Ordering::SeqCst);
 }

@@ -198,6 +198,9 @@ fn wait_slow<R>(
             return value;
         }
         sleep(nap);
+        if let Some(slot) = slot {
+            slot.looks();
+        }
         if let Some(value) = ready() {
             if let Some(start) = start {
                 policy.learn(Some(start.elapsed()));

@@ -274,6 +274,13 @@ pub fn tasks(pid: u32) -> Option<Vec<Task>> {
     std::fs::read_dir(format!("/proc/{pid}/task")).ok()?.map(|entry| task(entry.ok()?.path())).collect()
 }
 
+/// The signals for which process `pid` has handlers: bit n - 1 for signal n.
+pub fn caught_signals(pid: u32) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("SigCgt:"))?;
+    u64::from_str_radix(line.trim(), 16).ok()
+}
+
 /// Raises the soft limit on open files to the hard one where it is below `need`; gives the old limit if
 /// that changed it.
 pub fn raise_file_limit(need: u64) -> Option<FileLimit> {

@@ -3,7 +3,7 @@
 //! Told is only what is certain: each of the PEs has all its threads in waits of the library that have lasted for long, and
 //! all that could end these waits are such PEs too. A thread that is anywhere else, of a PE or of a process that a PE has
 //! started, may do so some time, however long it sleeps; so may a kernel, a stream, or a PE that is stopped.
-use dushmem_boot::job::{JobPage, PeState, WaitRecord};
+use dushmem_boot::job::{JobPage, PeState, WaitRecord, WaitSlot};
 use dushmem_os::process;
 use std::time::Duration;
 
@@ -15,6 +15,18 @@ pub const LOOK: Duration = Duration::from_secs(1);
 const LOOKS: u32 = 3;
 /// The library's own threads that do nothing for other PEs, by as much of their names as the kernel keeps.
 const IDLE: [&str; 3] = ["dushmem-watch", "dushmem watch", "dushmem watchdo"];
+
+/// Signals whose handlers no program uses to go on: those of its own mistakes, of its user and terminal, of children that have
+/// ended and of closed pipes, and the two of the C library. Others may come from a timer.
+const HARMLESS: u64 = {
+    let mut all = 0u64;
+    let mut signals: &[u32] = &[1, 2, 3, 4, 5, 6, 7, 8, 11, 13, 15, 17, 18, 20, 28, 31, 32, 33];
+    while let [signal, rest @ ..] = signals {
+        all |= 1 << (*signal - 1);
+        signals = rest;
+    }
+    all
+};
 
 /// A PE and when one of its waits began.
 type Wait = (usize, u64);
@@ -57,12 +69,14 @@ impl Circles {
 
 /// All noted waits of a PE; none where it may be somewhere else as well.
 fn waits(page: &JobPage, pe: usize) -> Vec<(WaitRecord, u64)> {
-    let waits: Vec<_> = page.card(pe).waits().iter().filter_map(|slot| slot.read()).collect();
+    let slots = page.card(pe).waits();
+    let waits: Vec<_> = slots.iter().filter_map(|slot| slot.read()).collect();
+    let live = slots.iter().filter(|slot| slot.read().is_some()).all(WaitSlot::is_live);
     let now = dushmem_os::clock::monotonic_ns();
     let counts = |(record, since): &(WaitRecord, u64)| {
         !record.in_stream() && !record.in_kernel() && now.saturating_sub(*since) >= LONG.as_nanos() as u64
     };
-    let all = page.card(pe).state() == PeState::Joined && waits.iter().all(counts);
+    let all = live && page.card(pe).state() == PeState::Joined && waits.iter().all(counts);
     if all { waits } else { Vec::new() }
 }
 
@@ -87,7 +101,9 @@ fn stuck(page: &JobPage, over: &[bool], process: impl Fn(usize) -> Option<u32>) 
     close(&mut stuck, over);
     // Only now, since it takes long.
     for (pe, waits) in stuck.iter_mut().enumerate().filter(|(_, waits)| !waits.is_empty()) {
-        let asleep = process(pe).and_then(process::tasks).is_some_and(|tasks| {
+        let handles = |pid: &u32| process::caught_signals(*pid).is_none_or(|caught| caught & !HARMLESS != 0);
+        let pid = process(pe).filter(|pid| !handles(pid));
+        let asleep = pid.and_then(process::tasks).is_some_and(|tasks| {
             let others = tasks.iter().filter(|task| !IDLE.contains(&&*task.name)).count();
             others == waits.len() && tasks.iter().all(|task| task.sleeps && !task.has_children)
         });
@@ -154,12 +170,17 @@ mod tests {
         let (slots, now) = (page.card(0).waits(), dushmem_os::clock::monotonic_ns());
         let long = now - LONG.as_nanos() as u64;
         slots[0].show(Some((word(), long)));
-        assert!(waits(&page, 0).is_empty(), "it has not joined the job");
         page.set_state(0, PeState::Joined);
+        assert!(waits(&page, 0).is_empty(), "nobody looks at what was noted");
+        slots[0].looks();
         assert_eq!(waits(&page, 0).len(), 1);
+        page.set_state(0, PeState::Finalized);
+        assert!(waits(&page, 0).is_empty(), "it is not in the job");
+        page.set_state(0, PeState::Joined);
         for (record, since) in [(word(), now), (WaitRecord { call: word().call | IN_KERNEL, ..word() }, long)]
         {
             slots[1].show(Some((record, since)));
+            slots[1].looks();
             assert!(waits(&page, 0).is_empty(), "{record:?}");
         }
         // This process has other threads than the one.

@@ -1,6 +1,6 @@
 //! What PEs wait for, from the wait records in the job page.
 use dushmem_boot::Call;
-use dushmem_boot::job::{JobPage, PeState, WaitRecord, Wanted};
+use dushmem_boot::job::{JobPage, PeState, WaitRecord, WaitSlot, Wanted};
 use dushmem_boot::request::Request;
 use dushmem_os::process::Halt;
 use std::time::Duration;
@@ -11,6 +11,15 @@ pub fn longest_wait(page: &JobPage, pe: usize) -> Option<(WaitRecord, Duration)>
     let waits = page.card(pe).waits().iter().filter_map(|slot| slot.read());
     let longest = waits.min_by_key(|(_, since)| *since)?;
     Some((longest.0, Duration::from_nanos(now.saturating_sub(longest.1))))
+}
+
+/// The same of what host threads wait for that still look.
+pub fn longest_live_wait(page: &JobPage, pe: usize) -> Option<(WaitRecord, Duration)> {
+    let slots = page.card(pe).waits();
+    let stale = |slot: &&WaitSlot| {
+        slot.read().is_some_and(|(record, _)| !record.in_stream() && !record.in_kernel()) && !slot.is_live()
+    };
+    longest_wait(page, pe).filter(|_| !slots.iter().any(|slot| stale(&slot)))
 }
 
 /// A wait below this is part of any job that works.

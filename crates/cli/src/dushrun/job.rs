@@ -512,7 +512,7 @@ impl Job<'_> {
         };
         let stuck = |pe: &usize| {
             self.pes[*pe].ended.is_none()
-                && hang::longest_wait(&self.page, *pe).is_some_and(|(record, time)| {
+                && hang::longest_live_wait(&self.page, *pe).is_some_and(|(record, time)| {
                     time >= STUCK && (!finalized(gone) || record.call == Call::Init as u32)
                 })
         };

@@ -123,9 +123,11 @@ impl Arena<'_> {
             let enough = self.blocks().enough(request, align, phase, grows);
             self.device.map_or(enough, |heap| heap.least_bound(enough))
         };
-        // A larger heap may begin at another place.
-        let round = |size| (Size::round_up(enough(size) as u64) as usize).min(most);
-        let size = round(round(total));
+        let round = |size: usize| (Size::round_up(size as u64) as usize).min(most);
+        // A larger heap may begin at another place, again and again; one with room for the alignment beside is always enough.
+        let next = |size: &usize| (enough(*size) > *size).then(|| round(enough(*size)));
+        let least = std::iter::successors(Some(round(enough(total))), next).take(4).last().unwrap_or(most);
+        let size = if enough(least) <= least { least } else { round(enough(least).saturating_add(align)) };
         let remedy = match self.device {
             _ if enough(size) <= size => format!("set {variable} to {} or more", Size::show(size as u64)),
             None => format!("no heap can be larger than {most} bytes with this number of PEs"),

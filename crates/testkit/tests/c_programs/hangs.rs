@@ -90,8 +90,8 @@ pub fn add(trials: &mut Vec<Trial>) {
             }
         }));
     }
-    // A thread, a child or a PE that sleeps may still act.
-    for case in ["thread", "child", "late"] {
+    // A thread, a child, a PE that sleeps or a timer may still act; who has jumped out of a wait is in none, for nobody.
+    for case in ["thread", "child", "late", "alarm", "jump", "left"] {
         trials.push(trial(format!("hangs::no_circle_{case}"), move || {
             let program = Program::new("hangs").family("SHMEM").build();
             let outcome = Job::dushrun().words("--timeout 60 -n 3").args([&program]).args([case]).run();
