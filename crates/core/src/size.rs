@@ -45,7 +45,7 @@ impl Size {
         };
         match bytes {
             Some(bytes) if bytes <= 1 << 46 => Ok(Size { bytes, rest: rest.as_str().to_string() }),
-            _ => Err("larger than the address space; at most 64T"),
+            _ => Err("larger than the address space of all PEs together, 64T"),
         }
     }
 
