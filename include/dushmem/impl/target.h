@@ -152,4 +152,29 @@ template <class To, class From> DUSHMEM_IMPL_FN To bits(const From &from) {
 #endif
 #endif
 
+/* What a target has nothing of its own for. */
+namespace dushmem {
+namespace device {
+namespace impl {
+
+#ifndef DUSHMEM_IMPL_HAS_AWAITED
+template <class U> DUSHMEM_IMPL_FN U load_awaited(const U *at) { return load_acquire(at); }
+DUSHMEM_IMPL_FN void awaited() {}
+#endif
+
+#ifndef DUSHMEM_IMPL_HAS_ONLY
+/* Without the old value. */
+#define DUSHMEM_IMPL_ONLY(NAME) \
+  template <class U> DUSHMEM_IMPL_FN void NAME##_only(U *at, U value) { (void)NAME(at, value); }
+DUSHMEM_IMPL_ONLY(add)
+DUSHMEM_IMPL_ONLY(bit_and)
+DUSHMEM_IMPL_ONLY(bit_or)
+DUSHMEM_IMPL_ONLY(bit_xor)
+#undef DUSHMEM_IMPL_ONLY
+#endif
+
+} // namespace impl
+} // namespace device
+} // namespace dushmem
+
 #endif

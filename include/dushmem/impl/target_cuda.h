@@ -155,6 +155,7 @@ DUSHMEM_IMPL_FN void *computed_now(const void *address) {
                  : "memory");                                                                           \
     return old;                                                                                         \
   }
+#define DUSHMEM_IMPL_HAS_ONLY 1
 #define DUSHMEM_IMPL_REDS(NAME, OPERATION, U, WIDTH, REGISTER)                                          \
   DUSHMEM_IMPL_ATOMS(NAME, OPERATION, U, WIDTH, REGISTER)                                               \
   DUSHMEM_IMPL_FN void NAME##_only(U *at, U value) {                                                    \
@@ -200,10 +201,9 @@ DUSHMEM_IMPL_FN void fence_release() {
 DUSHMEM_IMPL_FN void fence_acquire() { asm volatile("fence.acquire.sys;" ::: "memory"); }
 template <class U> DUSHMEM_IMPL_FN U load_awaited(const U *at) { return load_relaxed(at); }
 DUSHMEM_IMPL_FN void awaited() { fence_acquire(); }
+#define DUSHMEM_IMPL_HAS_AWAITED 1
 #else
 DUSHMEM_IMPL_FN void fence_acquire() { fence_release(); }
-template <class U> DUSHMEM_IMPL_FN U load_awaited(const U *at) { return load_acquire(at); }
-DUSHMEM_IMPL_FN void awaited() {}
 #endif
 
 /* A fence of one thread covers what others of its block wrote before they met. */

@@ -68,18 +68,8 @@ template <class U> DUSHMEM_IMPL_FN U compare_exchange(U *at, U cond, U value) {
                                        __HIP_MEMORY_SCOPE_SYSTEM);
   return cond;
 }
-/* Without the old value. */
-#define DUSHMEM_IMPL_ONLY(NAME) \
-  template <class U> DUSHMEM_IMPL_FN void NAME##_only(U *at, U value) { (void)NAME(at, value); }
-DUSHMEM_IMPL_ONLY(add)
-DUSHMEM_IMPL_ONLY(bit_and)
-DUSHMEM_IMPL_ONLY(bit_or)
-DUSHMEM_IMPL_ONLY(bit_xor)
-#undef DUSHMEM_IMPL_ONLY
 
 DUSHMEM_IMPL_FN void fence_system() { __threadfence_system(); }
-template <class U> DUSHMEM_IMPL_FN U load_awaited(const U *at) { return load_acquire(at); }
-DUSHMEM_IMPL_FN void awaited() {}
 DUSHMEM_IMPL_FN void fence_acquire() { __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, ""); }
 
 /* Enough before a store that others wait for. */
